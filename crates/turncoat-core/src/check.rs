@@ -1,0 +1,293 @@
+//! The checkers: O(1) per event, online, over correct nodes only.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
+
+use crate::client::Request;
+use crate::hash::Digest;
+use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Slot};
+use crate::node::Protocol;
+use crate::outcome::{Property, Violation};
+use crate::scenario::Goal;
+use crate::sign::Signed;
+use crate::sim::Sim;
+
+/// An invariant of a protocol's own, judged after each event with a decision and at the end of a run.
+pub struct Check<P: Protocol> {
+    /// Its name.
+    pub name: &'static str,
+    /// Says what is wrong, if anything is.
+    #[expect(clippy::type_complexity, reason = "a closure over the whole simulation is what it is")]
+    pub judge: Box<dyn Fn(&Sim<P>) -> Result<(), String>>,
+}
+
+/// A decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Commit {
+    /// Whose.
+    pub seat: Seat,
+    /// The slot.
+    pub slot: Slot,
+    /// The value.
+    pub id: Digest,
+    /// The votes counted.
+    pub voters: NodeSet,
+}
+
+/// All decisions, submissions and completions of a run, and what they break.
+#[derive(Default, Debug)]
+pub struct Ledger {
+    correct: SeatSet,
+    byzantine: NodeSet,
+    gap_free: bool,
+    seat_nodes: Vec<NodeId>,
+    goal: Goal,
+    submitted: Vec<Signed<Request>>,
+    is_submitted: FxHashSet<Request>,
+    first: FxHashMap<Slot, (Digest, Seat)>,
+    decided: FxHashMap<(Seat, Slot), Digest>,
+    executed: FxHashMap<(Seat, NodeId, u32), Slot>,
+    last: Vec<Option<Slot>>,
+    completed: FxHashSet<(NodeId, u32)>,
+    receipts: FxHashMap<Slot, (Digest, NodeId)>,
+    blocks: FxHashMap<Digest, Digest>,
+    commits: u32,
+    /// Decisions in order, kept only if somebody reads them.
+    log: Option<Vec<Commit>>,
+    violations: SmallVec<[Violation; 1]>,
+}
+
+impl Ledger {
+    pub(crate) fn reset(
+        &mut self,
+        seat_nodes: &[NodeId],
+        correct: SeatSet,
+        byzantine: NodeSet,
+        gap_free: bool,
+        goal: Goal,
+    ) {
+        self.correct = correct;
+        self.byzantine = byzantine;
+        self.gap_free = gap_free;
+        self.goal = goal;
+        self.seat_nodes.clear();
+        self.seat_nodes.extend_from_slice(seat_nodes);
+        self.submitted.clear();
+        self.is_submitted.clear();
+        self.first.clear();
+        self.decided.clear();
+        self.executed.clear();
+        self.last.clear();
+        self.last.resize(seat_nodes.len(), None);
+        self.completed.clear();
+        self.receipts.clear();
+        self.blocks.clear();
+        self.commits = 0;
+        self.log = None;
+        self.violations.clear();
+    }
+
+    pub(crate) fn keep_log(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    /// The decisions so far, in order; empty unless the run is recorded.
+    pub fn log(&self) -> &[Commit] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// The requests submitted so far.
+    pub fn submitted(&self) -> &[Signed<Request>] {
+        &self.submitted
+    }
+
+    /// The value that a seat decided in a slot.
+    pub fn decided(&self, seat: Seat, slot: Slot) -> Option<Digest> {
+        self.decided.get(&(seat, slot)).copied()
+    }
+
+    /// Whether block `id` is `ancestor` or extends it.
+    pub fn extends(&self, mut id: Digest, ancestor: Digest) -> bool {
+        loop {
+            if id == ancestor {
+                return true;
+            }
+            match self.blocks.get(&id) {
+                Some(&parent) => id = parent,
+                None => return false,
+            }
+        }
+    }
+
+    /// Whether neither block extends the other.
+    pub fn conflicts(&self, a: Digest, b: Digest) -> bool {
+        !self.extends(a, b) && !self.extends(b, a)
+    }
+
+    pub(crate) fn violations(&self) -> &SmallVec<[Violation; 1]> {
+        &self.violations
+    }
+
+    pub(crate) const fn commits(&self) -> u32 {
+        self.commits
+    }
+
+    pub(crate) fn completed(&self) -> usize {
+        self.completed.len()
+    }
+
+    /// A node that lost its memory is faulty from now on.
+    pub(crate) fn distrust(&mut self, seat: Seat) {
+        self.correct.remove(seat);
+    }
+
+    pub(crate) const fn correct(&self) -> SeatSet {
+        self.correct
+    }
+
+    pub(crate) fn submit(&mut self, request: Signed<Request>) {
+        if self.is_submitted.insert(*request) {
+            self.submitted.push(request);
+        }
+    }
+
+    pub(crate) fn block(&mut self, id: Digest, parent: Digest) {
+        self.blocks.insert(id, parent);
+    }
+
+    pub(crate) fn violate(&mut self, violation: Violation) {
+        if !self.violations.iter().any(|known| known.property == violation.property) {
+            self.violations.push(violation);
+        }
+    }
+
+    pub(crate) fn commit(&mut self, commit: Commit, requests: &[Request], step: u64) {
+        let Commit { seat, slot, id, .. } = commit;
+        if let Some(log) = &mut self.log {
+            log.push(commit);
+        }
+        if !self.correct.contains(seat) {
+            return;
+        }
+        self.commits += 1;
+        let node = self.seat_nodes[seat.index()];
+        match self.first.get(&slot) {
+            None => {
+                self.first.insert(slot, (id, seat));
+            }
+            Some(&(other, first)) if other != id => self.violate(Violation {
+                property: Property::Agreement,
+                rule: "slot",
+                nodes: smallvec![self.seat_nodes[first.index()], node],
+                slot: Some(slot),
+                step,
+                detail: format!(
+                    "in slot {slot} {} decided {other}, {node} decided {id}",
+                    self.seat_nodes[first.index()]
+                ),
+            }),
+            Some(_) => {}
+        }
+        let integrity = |rule, detail| Violation {
+            property: Property::Integrity,
+            rule,
+            nodes: smallvec![node],
+            slot: Some(slot),
+            step,
+            detail,
+        };
+        if let Some(earlier) = self.decided.insert((seat, slot), id) {
+            self.violate(integrity(
+                "twice",
+                format!("{node} decided slot {slot} twice: {earlier}, then {id}"),
+            ));
+        }
+        // Logs start at slot 0 or 1.
+        let last = self.last[seat.index()].replace(slot);
+        match last {
+            Some(last) if self.gap_free && slot != last.next() => {
+                self.violate(integrity(
+                    "order",
+                    format!("{node} decided slot {slot} right after slot {last}"),
+                ));
+            }
+            None if self.gap_free && slot > Slot(1) => {
+                self.violate(integrity("order", format!("{node} decided slot {slot} before any other")));
+            }
+            _ => {}
+        }
+        for request in requests {
+            if let Some(earlier) = self.executed.insert((seat, request.client, request.ts), slot)
+                && earlier != slot
+            {
+                let who = format!("request {} of {}", request.ts, request.client);
+                self.violate(integrity(
+                    "duplicate",
+                    format!("{node} decided {who} in slots {earlier} and {slot}"),
+                ));
+            }
+            if !self.is_submitted.contains(request) && !self.byzantine.contains(request.client) {
+                self.violate(Violation {
+                    property: Property::Validity,
+                    rule: "submitted",
+                    nodes: smallvec![node],
+                    slot: Some(slot),
+                    step,
+                    detail: format!(
+                        "{node} decided `{}` for {}, who never asked for it",
+                        request.op, request.client
+                    ),
+                });
+            }
+        }
+    }
+
+    pub(crate) fn complete(
+        &mut self,
+        seat: Seat,
+        request: &Request,
+        receipt: Option<(Slot, Digest)>,
+        step: u64,
+    ) {
+        if !self.correct.contains(seat) {
+            return;
+        }
+        self.completed.insert((request.client, request.ts));
+        let Some((slot, id)) = receipt else { return };
+        match self.receipts.insert(slot, (id, request.client)) {
+            Some((other, client)) if other != id => self.violate(Violation {
+                property: Property::ClientAgreement,
+                rule: "receipt",
+                nodes: smallvec![client, request.client],
+                slot: Some(slot),
+                step,
+                detail: format!(
+                    "slot {slot}: {client} holds a result for {other}, {} for {id}",
+                    request.client
+                ),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Whether the goal is reached, where `expected` requests have to complete and `live` replicas to follow.
+    pub(crate) fn goal_reached(&self, expected: usize, live: impl Iterator<Item = Seat>) -> bool {
+        match self.goal {
+            Goal::Replies => self.completed.len() >= expected,
+            Goal::Committed => {
+                let requests: usize = self.submitted.len();
+                let mut live = live.filter(|&seat| self.correct.contains(seat));
+                requests >= expected
+                    && live.all(|seat| {
+                        self.submitted
+                            .iter()
+                            .all(|request| self.executed.contains_key(&(seat, request.client, request.ts)))
+                    })
+            }
+            Goal::Height(height) => {
+                let mut live = live.filter(|&seat| self.correct.contains(seat));
+                live.all(|seat| self.last[seat.index()].is_some_and(|last| last.0 >= height))
+            }
+        }
+    }
+}

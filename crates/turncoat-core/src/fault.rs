@@ -1,0 +1,465 @@
+//! Faults as data: a predicate over messages and an effect.
+//!
+//! In a file a fault is one flat table: some keys say when, exactly one says what.
+//!
+//! ```toml
+//! [[adversary.faults]]
+//! round = 1                       # when: the sender's round, a number or [first, last]
+//! from = ["p0"]                   # the sender
+//! to = ["p2", "p3"]               # the receiver
+//! kind = "pre-prepare"            # the kind of message
+//! mutate = "pre-prepare.seq+1"    # what
+//! ```
+//!
+//! Only Byzantine nodes lie: `mutate`, `flip`, `originate` and `persona` name one, or mean all of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{NodeId, SeatName, Time};
+use crate::part::Scope;
+use crate::scenario::Seed;
+
+/// When something happens, and what.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Table", into = "Table")]
+pub struct Fault {
+    /// The messages that it is about. Effects on nodes happen when such a message is sent, or, if nothing
+    /// but a time or a step is named, then.
+    pub when: When,
+    /// What happens to them.
+    pub effect: Effect,
+}
+
+/// A predicate over messages: all that is named must hold.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct When {
+    /// The round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<Span>,
+    /// Whose round.
+    #[serde(skip_serializing_if = "is_default")]
+    pub source: RoundSource,
+    /// The sender is one of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<SeatName>,
+    /// The receiver is one of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<SeatName>,
+    /// The kind is one of these.
+    #[serde(skip_serializing_if = "Names::is_empty")]
+    pub kind: Names,
+    /// It is the sender's nth message of its kind, counted by (view, slot); a retransmission keeps its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nth: Option<Span>,
+    /// The number of events so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Span>,
+    /// The time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Span>,
+    /// In so many of 1000 cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permille: Option<u32>,
+    /// Only the first so many times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+    /// One of these holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<When>,
+    /// This does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not: Option<Box<When>>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A number, or `[first, last]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Span {
+    /// Just this.
+    At(u64),
+    /// From the first to the last, both included.
+    Between([u64; 2]),
+}
+
+impl Span {
+    /// The first number.
+    pub const fn first(self) -> u64 {
+        match self {
+            Self::At(x) | Self::Between([x, _]) => x,
+        }
+    }
+    /// The last number.
+    pub const fn last(self) -> u64 {
+        match self {
+            Self::At(x) | Self::Between([_, x]) => x,
+        }
+    }
+    /// Whether `x` is within.
+    pub const fn contains(self, x: u64) -> bool {
+        self.first() <= x && x <= self.last()
+    }
+}
+
+/// A name, or a list of names.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "OneOrMany", into = "OneOrMany")]
+pub struct Names(pub Vec<String>);
+
+impl Names {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<OneOrMany> for Names {
+    fn from(form: OneOrMany) -> Self {
+        match form {
+            OneOrMany::One(name) => Self(vec![name]),
+            OneOrMany::Many(names) => Self(names),
+        }
+    }
+}
+
+impl From<Names> for OneOrMany {
+    fn from(names: Names) -> Self {
+        match <[String; 1]>::try_from(names.0) {
+            Ok([name]) => Self::One(name),
+            Err(names) => Self::Many(names),
+        }
+    }
+}
+
+/// Whose round a predicate means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundSource {
+    /// The sender's: the highest in which it has sent or received, this message included.
+    #[default]
+    SenderMax,
+    /// The message's own number.
+    Named,
+    /// The message's own view.
+    View,
+    /// The view of the sender's highest round.
+    SenderView,
+    /// The highest of all nodes.
+    Global,
+}
+
+/// What happens to a message or a node.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// The message is lost.
+    Drop,
+    /// It is kept until its sender leaves the rounds of the fault, at the latest until the calm phase.
+    Hold,
+    /// It takes so many ticks more.
+    Delay(Time),
+    /// It arrives so many times more.
+    Duplicate(u32),
+    /// Its sender lies.
+    Mutate(Mutate),
+    /// One bit of its encoding is flipped, drawn by this seed.
+    Flip(Seed),
+    /// Messages between different blocks are lost or held, as the network says. Nodes in no block hear all.
+    Partition(Vec<Vec<SeatName>>),
+    /// These are cut off from all other replicas.
+    Isolate(Vec<SeatName>),
+    /// These receivers hear no such message, whoever sends it.
+    Deaf(Vec<SeatName>),
+    /// A node stops.
+    Crash(SeatName),
+    /// A stopped node goes on.
+    Restart(Restart),
+    /// A node's clock jumps.
+    Jump(Jump),
+    /// The next timer of a node fires now; a Byzantine node without one turns against its leader.
+    Fire(SeatName),
+    /// A Byzantine node sends something on its own account.
+    Originate(Originate),
+    /// A Byzantine node has a second face.
+    Persona(Persona),
+}
+
+/// Which lie: one by name, or one drawn by a seed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Mutate {
+    /// A row of the mutation table.
+    Named(String),
+    /// A row drawn by (kind, seed): the same lie for all receivers. Omission is one of the choices.
+    Drawn(Drawn),
+}
+
+/// A lie drawn by a seed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Drawn {
+    /// Draws the row and its values.
+    pub seed: Seed,
+    /// How far it may go.
+    #[serde(default)]
+    pub scope: Scope,
+    /// Only these rows (or fields, or kinds).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+}
+
+/// A stopped node goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Restart {
+    /// Who.
+    pub node: SeatName,
+    /// Whether it still has its state; otherwise it starts anew (amnesia).
+    pub state: bool,
+}
+
+/// A node's clock jumps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Jump {
+    /// Whose.
+    pub node: SeatName,
+    /// By how many ticks forwards.
+    pub by: Time,
+}
+
+/// A Byzantine node sends something on its own account, beside a message of its own that matches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Originate {
+    /// Its first earlier message of this kind, once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+    /// A message of this kind made up to fit the matching one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mint: Option<String>,
+    /// To whom.
+    pub to: Vec<SeatName>,
+}
+
+/// A second instance of a Byzantine identity (same key, own state), heard by some *instead of* the first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Persona {
+    /// The identity.
+    pub of: NodeId,
+    /// Who hears it instead of the first instance.
+    pub to: Vec<NodeId>,
+    /// Who hears its messages of view-change kinds; `to` where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_view_change: Option<Vec<NodeId>>,
+    /// What it believes otherwise: changes of its input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
+    /// Outside view changes, `to` hears both instances.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub overlap: bool,
+    /// Whether it is an instance of its own.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub form: Form,
+}
+
+/// How a persona is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// A second instance, whose input is edited.
+    #[default]
+    Instance,
+    /// The only instance, whose output to `to` is edited; for nodes that cannot run twice.
+    Outgoing,
+}
+
+/// What a persona believes otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edit {
+    /// The first two different requests reach it in the other order.
+    OwnOrder,
+    /// In this slot it takes another request first.
+    Sub {
+        /// The slot.
+        slot: u32,
+        /// Which of the requests submitted in the run, other than the true one; wraps around.
+        with: usize,
+    },
+    /// As `sub`, and in every vote that it hears for the slot.
+    World {
+        /// The slot.
+        slot: u32,
+        /// As in `sub`.
+        with: usize,
+    },
+    /// It never hears of this slot.
+    Forget(u32),
+    /// It never hears of this slot and of later ones.
+    Stale(u32),
+    /// It says nothing.
+    Mute,
+}
+
+/// The flat form of a fault in a file.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct Table {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<Span>,
+    #[serde(skip_serializing_if = "is_default")]
+    source: RoundSource,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    from: Vec<SeatName>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    to: Vec<SeatName>,
+    #[serde(skip_serializing_if = "Names::is_empty")]
+    kind: Names,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nth: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permille: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    any: Vec<When>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not: Option<Box<When>>,
+
+    #[serde(skip_serializing_if = "is_default")]
+    drop: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    hold: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutate: Option<Mutate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flip: Option<Seed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition: Option<Vec<Vec<SeatName>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolate: Option<Vec<SeatName>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deaf: Option<Vec<SeatName>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crash: Option<SeatName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<Restart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jump: Option<Jump>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fire: Option<SeatName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    originate: Option<Originate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persona: Option<Persona>,
+}
+
+/// The keys that say what happens.
+const EFFECTS: &str = "drop, hold, delay, duplicate, mutate, flip, partition, isolate, deaf, crash, restart, jump, \
+                       fire, originate, persona";
+
+impl TryFrom<Table> for Fault {
+    type Error = String;
+    fn try_from(t: Table) -> Result<Self, String> {
+        let effects = [
+            t.drop.then_some(Effect::Drop),
+            t.hold.then_some(Effect::Hold),
+            t.delay.map(Effect::Delay),
+            t.duplicate.map(Effect::Duplicate),
+            t.mutate.map(Effect::Mutate),
+            t.flip.map(Effect::Flip),
+            t.partition.map(Effect::Partition),
+            t.isolate.map(Effect::Isolate),
+            t.deaf.map(Effect::Deaf),
+            t.crash.map(Effect::Crash),
+            t.restart.map(Effect::Restart),
+            t.jump.map(Effect::Jump),
+            t.fire.map(Effect::Fire),
+            t.originate.map(Effect::Originate),
+            t.persona.map(Effect::Persona),
+        ];
+        let mut effects = effects.into_iter().flatten();
+        let (Some(effect), None) = (effects.next(), effects.next()) else {
+            return Err(format!("a fault has exactly one effect, one of: {EFFECTS}"));
+        };
+        let when = When {
+            round: t.round,
+            source: t.source,
+            from: t.from,
+            to: t.to,
+            kind: t.kind,
+            nth: t.nth,
+            step: t.step,
+            time: t.time,
+            permille: t.permille,
+            times: t.times,
+            any: t.any,
+            not: t.not,
+        };
+        Ok(Self { when, effect })
+    }
+}
+
+impl From<Fault> for Table {
+    fn from(Fault { when, effect }: Fault) -> Self {
+        let mut table = Self {
+            round: when.round,
+            source: when.source,
+            from: when.from,
+            to: when.to,
+            kind: when.kind,
+            nth: when.nth,
+            step: when.step,
+            time: when.time,
+            permille: when.permille,
+            times: when.times,
+            any: when.any,
+            not: when.not,
+            ..Self::default()
+        };
+        match effect {
+            Effect::Drop => table.drop = true,
+            Effect::Hold => table.hold = true,
+            Effect::Delay(x) => table.delay = Some(x),
+            Effect::Duplicate(x) => table.duplicate = Some(x),
+            Effect::Mutate(x) => table.mutate = Some(x),
+            Effect::Flip(x) => table.flip = Some(x),
+            Effect::Partition(x) => table.partition = Some(x),
+            Effect::Isolate(x) => table.isolate = Some(x),
+            Effect::Deaf(x) => table.deaf = Some(x),
+            Effect::Crash(x) => table.crash = Some(x),
+            Effect::Restart(x) => table.restart = Some(x),
+            Effect::Jump(x) => table.jump = Some(x),
+            Effect::Fire(x) => table.fire = Some(x),
+            Effect::Originate(x) => table.originate = Some(x),
+            Effect::Persona(x) => table.persona = Some(x),
+        }
+        table
+    }
+}

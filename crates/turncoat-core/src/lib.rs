@@ -1,0 +1,43 @@
+//! The kernel of turncoat: a small, deterministic simulator of protocols among liars.
+//!
+//! A [`Scenario`](scenario::Scenario) goes in, an [`Outcome`](outcome::Outcome) comes out; the same bytes on
+//! any thread, machine, day. Three traits hang around the loop in [`sim`], each answering one question:
+//!
+//! | trait | question |
+//! |---|---|
+//! | [`Scheduler`](schedule::Scheduler) | which enabled event is next? |
+//! | [`Adversary`](plan::Adversary) | what happens to this message? |
+//! | [`Strategy`](strategy::Strategy) | which scenario shall run next? |
+//!
+//! Protocol authors start with [`node`]; those who write faults with [`fault`].
+#![forbid(unsafe_code)]
+
+// The derives name this crate by its own name, also from within.
+extern crate self as turncoat_core;
+
+pub mod check;
+pub mod client;
+pub mod fault;
+pub mod hash;
+pub mod ids;
+mod io;
+pub mod message;
+pub mod net;
+pub mod node;
+pub mod outcome;
+pub mod part;
+mod persona;
+pub mod plan;
+pub mod record;
+pub mod rng;
+pub mod runner;
+pub mod scenario;
+pub mod schedule;
+pub mod seats;
+pub mod sign;
+pub mod sim;
+pub mod story;
+pub mod strategy;
+pub mod votes;
+
+pub use turncoat_derive::{Message, Part};

@@ -1,0 +1,147 @@
+//! Messages as the kernel sees them: a kind, a round, a slot, and a table of lies.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ids::{Slot, View};
+use crate::part::{Depth, Liar, Mutation, Part, Scope};
+
+/// The round of a message: which view, which slot, which phase of the protocol. Ordered in that order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RoundKey {
+    /// The view.
+    pub view: View,
+    /// The slot, 0 where the protocol has none.
+    pub slot: Slot,
+    /// The phase within them, from 1.
+    pub phase: u8,
+}
+
+/// A protocol's messages: an enum with `#[derive(Message)]`.
+pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
+    /// The names of the kinds (the variants), in kebab-case.
+    const KINDS: &'static [&'static str];
+    /// Of each kind: whether it carries state into the next view (`#[message(view_change)]`).
+    const VIEW_CHANGE: &'static [bool];
+
+    /// The index of this message's kind.
+    fn kind(&self) -> u8;
+    /// The round, if the kind has one.
+    fn round(&self) -> Option<RoundKey>;
+    /// The slot that the message is about, if any; also for kinds without a round.
+    fn slot(&self) -> Option<Slot>;
+    /// Appends the rows of `kind` to the table.
+    fn mutations_of(kind: u8, table: &mut Vec<Mutation>);
+}
+
+/// All that can be done to each kind of a protocol's messages, by name.
+///
+/// Every kind ends with `omit`: not sending is a lie that every message allows.
+#[derive(Debug)]
+pub struct MutationTable {
+    kinds: Vec<Vec<Mutation>>,
+    names: &'static [&'static str],
+}
+
+/// A row of a [`MutationTable`], with what to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lie {
+    /// Apply this row of the kind's table.
+    Mutate(u16),
+    /// Do not send the message.
+    Omit,
+}
+
+impl MutationTable {
+    /// The table of `M`.
+    pub fn of<M: Message>() -> Self {
+        let kinds = (0..M::KINDS.len() as u8)
+            .map(|kind| {
+                let mut rows = Vec::new();
+                M::mutations_of(kind, &mut rows);
+                rows
+            })
+            .collect();
+        Self { kinds, names: M::KINDS }
+    }
+
+    /// The rows of a kind, `omit` excluded.
+    pub fn rows(&self, kind: u8) -> &[Mutation] {
+        &self.kinds[usize::from(kind)]
+    }
+
+    /// All rows in order, with their scope.
+    pub fn iter(&self) -> impl Iterator<Item = (String, Scope)> {
+        self.kinds.iter().zip(self.names).flat_map(|(rows, kind)| {
+            let rows = rows.iter().map(|row| (row.name.clone(), row.scope));
+            rows.chain([(format!("{kind}.omit"), Scope::Small)])
+        })
+    }
+
+    /// The name of a lie.
+    pub fn name(&self, kind: u8, lie: Lie) -> String {
+        match lie {
+            Lie::Mutate(row) => self.rows(kind)[usize::from(row)].name.clone(),
+            Lie::Omit => format!("{}.omit", self.names[usize::from(kind)]),
+        }
+    }
+
+    /// The lies of a name, each with its kind: `prepare.view+1` is one, `prepare.view` is all of that field,
+    /// `omit` is all omissions.
+    pub fn find(&self, name: &str) -> Vec<(u8, Lie)> {
+        let mut found = Vec::new();
+        for (kind, rows) in self.kinds.iter().enumerate() {
+            for (i, row) in rows.iter().enumerate() {
+                let rest = row.name.strip_prefix(name);
+                if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '=', '+', '-', '~'])) {
+                    found.push((kind as u8, Lie::Mutate(i as u16)));
+                }
+            }
+            let kind_name = self.names[kind];
+            if name == "omit" || name == kind_name || name.strip_suffix(".omit") == Some(kind_name) {
+                found.push((kind as u8, Lie::Omit));
+            }
+        }
+        found
+    }
+}
+
+/// Applies one row of the table to a message; `earlier` are messages of the same kind, newest first.
+pub fn apply<'a, M: Message>(
+    message: &M,
+    row: u16,
+    earlier: impl Iterator<Item = &'a M>,
+    liar: &mut Liar<'_>,
+) -> Option<M> {
+    let mut lie = message.clone();
+    let row = usize::from(row);
+    if lie.mutate(Depth::default(), row, None, liar) {
+        return Some(lie);
+    }
+    for candidate in earlier {
+        if lie.mutate(Depth::default(), row, Some(candidate), liar) {
+            return Some(lie);
+        }
+    }
+    None
+}
+
+/// A mutation that no single field gives; see `#[message(specials = ...)]`.
+pub struct Special<M: 'static> {
+    /// The kind that it is for.
+    pub kind: &'static str,
+    /// The rest of its name: `.request=other+digest`.
+    pub name: &'static str,
+    /// Its scope.
+    pub scope: Scope,
+    /// What it does; says whether anything changed.
+    pub apply: fn(&mut M, &mut Liar<'_>) -> bool,
+}
+
+/// The rows of the special mutations of a kind.
+pub fn special_rows<M: Message>(kind: u8, specials: &[Special<M>], table: &mut Vec<Mutation>) {
+    let kind = M::KINDS[usize::from(kind)];
+    for special in specials.iter().filter(|special| special.kind == kind) {
+        table.push(Mutation { name: format!("{kind}{}", special.name), scope: special.scope });
+    }
+}

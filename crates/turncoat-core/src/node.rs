@@ -1,0 +1,351 @@
+//! What a protocol author writes against: [`Protocol`], [`Node`], [`Context`].
+//!
+//! A node is a state machine without IO: it is handed messages and timers, and acts on the world through its
+//! [`Context`] alone. Handlers *record facts, then advance over guarded rules*: papers write "upon ... while
+//! ...", which is about states, not about the moment in which the last message came in.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::check::Check;
+use crate::client::{Op, Request};
+use crate::hash::{Digest, stable_hash};
+use crate::ids::{NodeId, NodeSet, Slot, Time, View};
+use crate::message::{Message, RoundKey};
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{ScenarioError, Workload, invalid};
+use crate::sign::{Signed, Signer};
+use crate::sim::Io;
+
+/// A consensus protocol: its messages, timers, nodes and parameters.
+pub trait Protocol: Sized + 'static {
+    /// Its name on the command line and in files.
+    const NAME: &'static str;
+    /// One line for `turncoat list`.
+    const ABOUT: &'static str;
+    /// Deviations from the correct protocol: the boolean keys of [`Protocol::Config`] that switch bugs on.
+    const FLAGS: &'static [Flag] = &[];
+    /// Things that a run may or may not exercise; see [`Context::mark`].
+    const MARKS: &'static [&'static str] = &[];
+
+    /// Its messages.
+    type Msg: Message;
+    /// The keys of its timers.
+    type Timer: Copy + Ord + Hash + Debug + 'static;
+    /// Its replicas.
+    type Replica: Node<Self>;
+    /// Its clients, usually the stock [`crate::client::QuorumClient`].
+    type Client: Node<Self>;
+    /// Parameters and flags: the `[protocol]` table of a scenario.
+    type Config: Serialize + DeserializeOwned + Default + Debug;
+
+    /// A replica before its first event.
+    fn replica(id: NodeId, cluster: &Cluster, config: &Self::Config) -> Self::Replica;
+    /// A client before its first event.
+    fn client(id: NodeId, cluster: &Cluster, config: &Self::Config, workload: &ClientWork) -> Self::Client;
+
+    /// Fewest replicas that tolerate `f` faulty ones.
+    fn bound(_config: &Self::Config, f: usize) -> usize {
+        3 * f + 1
+    }
+    /// The leader of a view, unless the scenario's table has an entry for it.
+    fn leader(view: View, cluster: &Cluster) -> NodeId {
+        NodeId::replica(view.0 as usize % cluster.n)
+    }
+    /// Whether a correct replica decides its slots one after another, without gaps.
+    fn gap_free(_config: &Self::Config) -> bool {
+        true
+    }
+    /// Whom each replica trusts under a named preset.
+    fn trust(preset: &str, n: usize) -> Result<Vec<NodeSet>, ScenarioError> {
+        match preset {
+            "all" => Ok(vec![NodeSet::replicas(n); n]),
+            other => {
+                Err(invalid(format!("{} knows no trust preset `{other}`; it knows \"all\"", Self::NAME)))
+            }
+        }
+    }
+    /// The round in which every node starts.
+    fn origin() -> RoundKey {
+        RoundKey::default()
+    }
+    /// The number that a round has on its own, growing with the run.
+    fn number(key: RoundKey) -> u32 {
+        key.view.0.saturating_add(1)
+    }
+    /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller.
+    fn advance(old: RoundKey, new: RoundKey) -> u32 {
+        Self::number(new).saturating_sub(Self::number(old))
+    }
+    /// A message of `kind` that a Byzantine node makes up beside `like`, which it sent (`originate`).
+    fn mint(_kind: u8, _like: &Self::Msg, _signer: Signer) -> Option<Self::Msg> {
+        None
+    }
+    /// Invariants of this protocol, judged beside the general ones.
+    fn checks() -> Vec<Check<Self>> {
+        Vec::new()
+    }
+}
+
+/// A named deviation from the correct protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its key in the configuration, in kebab-case.
+    pub name: &'static str,
+    /// Which rule it breaks, in one line.
+    pub about: &'static str,
+}
+
+/// A replica or a client.
+///
+/// Only `on_message` is required. What a node cannot do, some features do without: see [`Node::fork`].
+pub trait Node<P: Protocol>: 'static {
+    /// Before the first event.
+    fn on_start(&mut self, _cx: &mut Context<'_, P>) {}
+    /// A message came in. `from` is authenticated by the channel.
+    fn on_message(&mut self, from: NodeId, msg: &P::Msg, cx: &mut Context<'_, P>);
+    /// A timer fired.
+    fn on_timer(&mut self, _timer: P::Timer, _cx: &mut Context<'_, P>) {}
+    /// Restarted after a crash with its state on disk; timers and messages in flight are gone.
+    fn on_restart(&mut self, cx: &mut Context<'_, P>) {
+        self.on_start(cx);
+    }
+    /// An adversary makes this (Byzantine) node turn against its leader, with no timer to fire.
+    fn on_suspect(&mut self, _cx: &mut Context<'_, P>) {}
+    /// What the node knows and waits for: for liveness checks, coverage and explanations.
+    fn vitals(&self) -> Vitals {
+        Vitals::default()
+    }
+    /// A copy, where the node can be copied. Without it a persona runs from the start.
+    fn fork(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+    /// The state, where it can be shown and hashed. Without it there is no state table and no lasso, and
+    /// fingerprints cover events only.
+    fn state(&self) -> Option<&dyn State> {
+        None
+    }
+}
+
+/// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
+/// keeps std's maps, whose order is random, out at compile time.
+pub trait State {
+    /// A stable hash.
+    fn digest(&self) -> u64;
+    /// As JSON, for tables and diffs.
+    fn json(&self) -> serde_json::Value;
+    /// As Rust shows it.
+    fn debug(&self) -> String;
+}
+
+impl<T: Hash + Debug + Serialize> State for T {
+    fn digest(&self) -> u64 {
+        stable_hash(0x57A7E, self)
+    }
+    fn json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+    }
+    fn debug(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// What a node knows and waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Vitals {
+    /// The view it is in.
+    pub view: View,
+    /// Whether it is between views.
+    pub changing_view: bool,
+    /// What it has prepared, locked and executed last, where the protocol has these notions.
+    pub prepared: Option<Digest>,
+    /// See `prepared`.
+    pub locked: Option<Digest>,
+    /// See `prepared`.
+    pub executed: Option<Digest>,
+    /// The last slot decided.
+    pub decided: Slot,
+    /// What it needs to go on.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A quorum that is not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// What for.
+    pub kind: &'static str,
+    /// In which slot.
+    pub slot: Slot,
+    /// How many it has.
+    pub have: usize,
+    /// How many it needs.
+    pub need: usize,
+}
+
+/// The members and their sizes: what every node knows of the system.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// Replicas.
+    pub n: usize,
+    /// How many of them may be faulty.
+    pub f: usize,
+    /// Clients.
+    pub clients: usize,
+    /// The leaders that the scenario prescribes, by view.
+    pub leaders: Vec<NodeId>,
+    /// Whom each replica trusts (all, where the protocol has no such notion).
+    pub trust: Vec<NodeSet>,
+}
+
+impl Cluster {
+    /// More than half of the correct replicas whatever the faulty ones say: 2f+1 of 3f+1. Any two quorums
+    /// share a correct replica.
+    pub const fn quorum(&self) -> usize {
+        (self.n + self.f) / 2 + 1
+    }
+    /// f+1: at least one of them is correct.
+    pub const fn weak(&self) -> usize {
+        self.f + 1
+    }
+    /// The replicas.
+    pub const fn replicas(&self) -> NodeSet {
+        NodeSet::replicas(self.n)
+    }
+}
+
+/// The part of the workload that one client has to do.
+#[derive(Clone, Debug)]
+pub struct ClientWork {
+    /// How to submit: closed or open loop, retransmission, target.
+    pub workload: Arc<Workload>,
+    /// What to ask for, in order, each with its earliest time and whether it is a read.
+    pub ops: Vec<(Op, Time, bool)>,
+}
+
+/// All that a node may do to the world.
+pub struct Context<'a, P: Protocol> {
+    pub(crate) me: NodeId,
+    pub(crate) now: Time,
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) io: &'a mut Io<P>,
+}
+
+impl<P: Protocol> Context<'_, P> {
+    /// This node's identity.
+    pub const fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// The time by this node's own clock, which may drift.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The members.
+    pub const fn cluster(&self) -> &Cluster {
+        self.cluster
+    }
+
+    /// The leader of `view`: the scenario's table, else the protocol's rule.
+    pub fn leader(&self, view: View) -> NodeId {
+        match self.cluster.leaders.get(view.0 as usize) {
+            Some(&leader) => leader,
+            None => P::leader(view, self.cluster),
+        }
+    }
+
+    /// Sends to one node. To oneself: an own copy, as in [`Context::broadcast`].
+    pub fn send(&mut self, to: NodeId, msg: P::Msg) {
+        self.io.send(NodeSet::one(to), msg);
+    }
+
+    /// Sends to some nodes.
+    pub fn multicast(&mut self, to: NodeSet, msg: P::Msg) {
+        self.io.send(to, msg);
+    }
+
+    /// Sends to all replicas, this one included. The own copy is handled right after the running handler, by
+    /// the same code; it is never lost, delayed or changed.
+    pub fn broadcast(&mut self, msg: P::Msg) {
+        self.io.send(self.cluster.replicas(), msg);
+    }
+
+    /// Sends to all other replicas.
+    pub fn to_others(&mut self, msg: P::Msg) {
+        self.io.send(self.cluster.replicas().without(NodeSet::one(self.me)), msg);
+    }
+
+    /// Arms a timer, `after` ticks of this node's clock from now. The same key is re-armed.
+    pub fn set_timer(&mut self, timer: P::Timer, after: Time) {
+        self.io.set_timer(timer, after);
+    }
+
+    /// Disarms a timer.
+    pub fn cancel_timer(&mut self, timer: P::Timer) {
+        self.io.cancel_timer(timer);
+    }
+
+    /// Signs with this node's key, and no other.
+    pub const fn sign<T>(&self, body: T) -> Signed<T> {
+        Signer::of(self.me).sign(body)
+    }
+
+    /// Decides `slot`: the value `id` with its requests (none: a NOOP), counting the votes of `voters`.
+    /// Nothing is filtered: checkers judge every call.
+    pub fn commit(&mut self, slot: Slot, id: Digest, requests: &[Request], voters: NodeSet) {
+        self.io.commit(slot, id, requests, voters);
+    }
+
+    /// A client submits a request: from now on it may be committed.
+    pub fn submit(&mut self, request: Request) -> Signed<Request> {
+        let signed = self.sign(request);
+        self.io.submit(signed);
+        signed
+    }
+
+    /// A client holds the result of its request. Where it knows the slot, `receipt` says what it believes to
+    /// be decided there: no two clients may contradict each other.
+    pub fn complete(&mut self, request: &Request, receipt: Option<(Slot, Digest)>) {
+        self.io.complete(request, receipt);
+    }
+
+    /// The next request of this node's own stream (protocols without clients). Instances of one identity
+    /// have streams of their own.
+    pub fn payload(&mut self) -> Signed<Request> {
+        let request = self.io.payload(self.me);
+        self.submit(request)
+    }
+
+    /// Registers a block of a chain; only checkers read it.
+    pub fn block(&mut self, id: Digest, parent: Digest) {
+        self.io.block(id, parent);
+    }
+
+    /// This node's own randomness.
+    pub fn rng(&mut self) -> &mut Rng {
+        self.io.rng()
+    }
+
+    /// Notes that the run has done something worth counting: an index into [`Protocol::MARKS`].
+    pub fn mark(&mut self, mark: usize) {
+        debug_assert!(mark < P::MARKS.len());
+        self.io.marks |= 1 << mark;
+    }
+
+    /// A line for the trace, made only if somebody reads it.
+    pub fn note(&mut self, line: impl FnOnce() -> String) {
+        self.io.note(line);
+    }
+}
+
+/// The randomness of the node in `seat`.
+pub(crate) fn node_rng(seed: u64, seat: usize) -> Rng {
+    Rng::stream(seed, Purpose::Node as u64 + seat as u64)
+}

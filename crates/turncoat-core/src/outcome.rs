@@ -1,0 +1,169 @@
+//! What came out of a run: a small value, the same bytes on any thread, machine, day.
+
+use std::fmt;
+
+use serde::Serialize;
+use smallvec::SmallVec;
+
+use crate::ids::{NodeId, Slot, Time};
+
+/// What a protocol promises.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Property {
+    /// No two correct replicas decide different values in one slot.
+    Agreement,
+    /// No correct replica decides a slot twice, a request in two slots, or leaves a gap.
+    Integrity,
+    /// Every decided request was submitted by a client.
+    Validity,
+    /// Every request of a correct client completes once the network is calm.
+    Termination,
+    /// No correct node crashes on what it receives.
+    Crashed,
+    /// No two clients hold results that contradict each other.
+    ClientAgreement,
+    /// An invariant of the protocol's own.
+    Custom,
+}
+
+impl Property {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Agreement,
+        Self::Integrity,
+        Self::Validity,
+        Self::Termination,
+        Self::Crashed,
+        Self::ClientAgreement,
+        Self::Custom,
+    ];
+
+    /// Its name in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agreement => "agreement",
+            Self::Integrity => "integrity",
+            Self::Validity => "validity",
+            Self::Termination => "termination",
+            Self::Crashed => "crashed",
+            Self::ClientAgreement => "client-agreement",
+            Self::Custom => "custom",
+        }
+    }
+
+    /// What it says, in one line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Agreement => "no two correct replicas decide different values in one slot",
+            Self::Integrity => {
+                "no correct replica decides a slot twice, a request in two slots, or leaves a gap"
+            }
+            Self::Validity => "every decided request was submitted by a client",
+            Self::Termination => "every request of a correct client completes once the network is calm",
+            Self::Crashed => "no correct node crashes on what it receives",
+            Self::ClientAgreement => "no two clients hold results that contradict each other",
+            Self::Custom => "the protocol's own invariants",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A property that did not hold.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct Violation {
+    /// Which.
+    pub property: Property,
+    /// Which rule of it: `twice`, `duplicate`, `order`, `deadlock`, `bounded`, a custom check's name, ...
+    pub rule: &'static str,
+    /// The nodes concerned.
+    pub nodes: SmallVec<[NodeId; 2]>,
+    /// The slot concerned.
+    pub slot: Option<Slot>,
+    /// The event at which it showed.
+    pub step: u64,
+    /// In plain words.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} violated at step {}: {}", self.property, self.step, self.detail)
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Its goal was reached and the network had nothing left to say.
+    Goal,
+    /// Nothing was left to happen.
+    Quiet,
+    /// The limit of this name was reached.
+    Limit(&'static str),
+    /// Somebody stopped it: a violation was enough, or a story is over.
+    Stopped,
+}
+
+/// What the adversary did, counted in message copies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize)]
+pub struct Injected {
+    /// Copies (and nodes) that a fault matched.
+    pub faults: u32,
+    /// Lost, omissions included.
+    pub dropped: u32,
+    /// Held back for a while.
+    pub held: u32,
+    /// Sent with other content than the sender's code wrote.
+    pub mutated: u32,
+    /// Of those, delivered and not ignored: the receiver's state changed, or it sent something.
+    pub accepted: u32,
+    /// Lies that had nothing to change, or that an honest sender does not tell.
+    pub refused: u32,
+    /// Copies that could not be decoded.
+    pub garbage: u32,
+}
+
+/// What came out of a run.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Outcome {
+    /// The first violation of each property, in the order in which they showed.
+    pub violations: SmallVec<[Violation; 1]>,
+    /// Why the run ended.
+    pub end: End,
+    /// Events: deliveries, timers, losses by the scheduler.
+    pub steps: u64,
+    /// Copies handed to another node.
+    pub deliveries: u64,
+    /// The clock at the end.
+    pub time: Time,
+    /// Requests completed, of those that correct clients had to submit.
+    pub completed: u32,
+    /// Decisions by correct replicas.
+    pub commits: u32,
+    /// Whether the calm phase was reached.
+    pub calm: bool,
+    /// Whether more replicas were faulty than the protocol promises to bear.
+    pub over_budget: bool,
+    /// What the adversary did.
+    pub injected: Injected,
+    /// What the run exercised: bits by [`crate::node::Protocol::MARKS`].
+    pub marks: u64,
+    /// A hash of all events, decisions and final states: equal for equal runs.
+    pub fingerprint: u64,
+    /// The first step of the script that could not be carried out.
+    pub diverged: Option<u32>,
+}
+
+impl Outcome {
+    /// The violation of `property`, if any.
+    pub fn violation(&self, property: Property) -> Option<&Violation> {
+        self.violations.iter().find(|violation| violation.property == property)
+    }
+}

@@ -1,0 +1,629 @@
+//! What happens to this message? The [`Adversary`] trait, and [`Plan`]: a list of faults, compiled.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::fault::{Effect, Fault, Mutate, Originate, RoundSource, Span, When};
+use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Slot, Time, View};
+use crate::message::{Lie, MutationTable, RoundKey};
+use crate::part::Scope;
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Adversary as Spec, Loss, Scenario, ScenarioError, invalid};
+use crate::seats::Seats;
+
+/// A copy about to be sent, as adversaries see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The sender.
+    pub src: Seat,
+    /// The receiver.
+    pub dst: Seat,
+    /// The kind of message.
+    pub kind: u8,
+    /// Its round, if it has one.
+    pub key: Option<RoundKey>,
+    /// The slot it is about.
+    pub slot: Option<Slot>,
+    /// The number of the sending: the same for all copies of one broadcast.
+    pub sending: u32,
+    /// The sender's round counter, this message included.
+    pub sender_max: u32,
+    /// The message's own number.
+    pub named: u32,
+    /// The view of the sender's highest round.
+    pub sender_view: View,
+    /// The highest round counter of all nodes.
+    pub global: u32,
+    /// Events so far.
+    pub step: u64,
+    /// The time.
+    pub now: Time,
+    /// Whether the calm phase has started.
+    pub calm: bool,
+    /// Whether the sender may lie.
+    pub byzantine: bool,
+}
+
+/// What becomes of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fate {
+    /// It is sent.
+    #[default]
+    Send,
+    /// It is lost.
+    Drop,
+    /// It is kept until its sender's round exceeds this, at the latest until the calm phase.
+    Hold(u64),
+}
+
+/// A lie to be told: resolved names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LieSpec {
+    /// This row of the kind's table, with values drawn by the seed.
+    Row(Lie, u64),
+    /// One of these rows, drawn by (kind, seed).
+    Drawn {
+        /// The seed.
+        seed: u64,
+        /// The scope.
+        scope: Scope,
+        /// The rows allowed, as an index into [`Plan`]'s lists; all where there is none.
+        only: Option<u16>,
+    },
+    /// A flipped bit, drawn by the seed.
+    Flip(u64),
+}
+
+/// The judgment of one copy.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Ticks longer on the way.
+    pub delay: Time,
+    /// More copies of it.
+    pub extra: u32,
+    /// Lies in it, in order.
+    pub lies: SmallVec<[LieSpec; 2]>,
+    /// Things to do to nodes once the running handler is through: indices for [`Adversary::deed`].
+    pub deeds: SmallVec<[u16; 2]>,
+    /// Faults that matched.
+    pub matched: u32,
+}
+
+/// Something done to a node.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// It stops.
+    Crash(SeatSet),
+    /// It goes on, with its state or without.
+    Restart(SeatSet, bool),
+    /// Its clock jumps.
+    Jump(SeatSet, Time),
+    /// Its next timer fires.
+    Fire(SeatSet),
+    /// It sends its first message of this kind again.
+    Replay(SeatSet, u8, SeatSet),
+    /// It sends a made-up message of this kind.
+    Mint(SeatSet, u8, SeatSet),
+    /// The persona with this number wakes up.
+    Wake(u16),
+}
+
+/// What happens to this message?
+pub trait Adversary {
+    /// Judges a copy when it is sent.
+    fn judge(&mut self, copy: &Sent, verdict: &mut Verdict);
+    /// Judges a copy when it is about to be delivered: `Send` or `Drop`. Only called if `online`.
+    fn at_delivery(&mut self, _copy: &Sent) -> Fate {
+        Fate::Send
+    }
+    /// Whether it wants to judge deliveries too.
+    fn online(&self) -> bool {
+        false
+    }
+    /// The deed of an index.
+    fn deed(&self, index: u16) -> Deed;
+    /// The next deed that is due at or before (`step`, `now`), each once.
+    fn scheduled(&mut self, _step: u64, _now: Time) -> Option<u16> {
+        None
+    }
+    /// The earliest time for which a deed is still scheduled.
+    fn next_scheduled(&self) -> Option<Time> {
+        None
+    }
+    /// The rows that a restricted draw may take.
+    fn only(&self, _list: u16, _kind: u8) -> &[Lie] {
+        &[]
+    }
+}
+
+/// A set of seats, or no restriction.
+#[derive(Clone, Copy, Debug)]
+struct Among(Option<SeatSet>);
+
+impl Among {
+    fn contains(self, seat: Seat) -> bool {
+        self.0.is_none_or(|set| set.contains(seat))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Test {
+    round: Option<Span>,
+    source: RoundSource,
+    from: Among,
+    to: Among,
+    kinds: u64,
+    nth: Option<Span>,
+    step: Option<Span>,
+    time: Option<Span>,
+    permille: Option<u32>,
+    left: u32,
+    any: Vec<Test>,
+    not: Option<Box<Test>>,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Drop,
+    Hold,
+    Delay(Time),
+    Duplicate(u32),
+    /// Block of each seat; 255 for none.
+    Partition(Vec<u8>),
+    /// Cut off from other replicas: whoever is inside from whoever is outside.
+    Isolate(SeatSet, SeatSet),
+    Lie(LieSpec),
+    Deed,
+}
+
+impl Action {
+    /// Whether this is the network's doing whoever sends.
+    const fn network(&self) -> bool {
+        matches!(self, Self::Partition(_) | Self::Isolate(..))
+    }
+    const fn lie(&self) -> bool {
+        matches!(self, Self::Lie(_))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    test: Test,
+    action: Action,
+    /// Set for deaf receivers: the network's doing, whoever sends.
+    network: bool,
+}
+
+/// A list of faults, names resolved.
+pub struct Plan {
+    rules: Vec<Rule>,
+    deeds: Vec<Option<Deed>>,
+    scheduled: Vec<(u64, Time, u16)>,
+    only: Vec<Vec<Vec<Lie>>>,
+    process_first: Vec<u32>,
+    compose: bool,
+    inherit: bool,
+    hold: bool,
+    uses_nth: bool,
+    seen: FxHashMap<(Seat, u8), Vec<u64>>,
+    rng: Rng,
+    last_round: Option<u64>,
+}
+
+impl Plan {
+    /// Compiles the faults of a scenario.
+    pub(crate) fn compile(
+        scenario: &Scenario,
+        seats: &Seats,
+        kinds: &'static [&'static str],
+        table: &MutationTable,
+    ) -> Result<Self, ScenarioError> {
+        let spec = &scenario.adversary;
+        let mut plan = Self {
+            rules: Vec::with_capacity(spec.faults.len()),
+            deeds: Vec::with_capacity(spec.faults.len()),
+            scheduled: Vec::new(),
+            only: Vec::new(),
+            process_first: spec.process_first.clone(),
+            compose: spec.compose,
+            inherit: spec.roundless_inherit,
+            hold: scenario.network.loss == Loss::Hold,
+            uses_nth: false,
+            seen: FxHashMap::default(),
+            rng: Rng::new(scenario.seed.0, Purpose::Faults),
+            last_round: None,
+        };
+        let compiler = Compiler { spec, seats, kinds, table };
+        for (i, fault) in spec.faults.iter().enumerate() {
+            compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
+        }
+        Ok(plan)
+    }
+
+    /// The last round that a fault names.
+    pub(crate) const fn last_round(&self) -> Option<u64> {
+        self.last_round
+    }
+
+    /// Whether any fault lies, so that payloads must be kept for it to draw on.
+    pub(crate) fn lies(&self) -> bool {
+        self.rules.iter().any(|rule| rule.action.lie())
+            || self.deeds.iter().flatten().any(|deed| matches!(deed, Deed::Replay(..) | Deed::Mint(..)))
+    }
+
+    /// The sender's how-manieth message of its kind this is.
+    fn nth(&mut self, copy: &Sent) -> u64 {
+        let ident = match copy.key {
+            Some(key) => u64::from(key.view.0) << 32 | u64::from(key.slot.0),
+            // Without a round every sending is a message of its own.
+            None => 1 << 63 | u64::from(copy.sending),
+        };
+        let seen = self.seen.entry((copy.src, copy.kind)).or_default();
+        let found = seen.iter().position(|&known| known == ident).unwrap_or_else(|| {
+            seen.push(ident);
+            seen.len() - 1
+        });
+        found as u64 + 1
+    }
+}
+
+impl Test {
+    fn holds(&mut self, copy: &Sent, nth: u64, inherit: bool, rng: &mut Rng) -> bool {
+        if let Some(span) = self.round {
+            let named = |number: u32| copy.key.map(|_| u64::from(number));
+            let round = match self.source {
+                RoundSource::SenderMax if inherit => Some(u64::from(copy.sender_max)),
+                RoundSource::SenderMax => named(copy.sender_max),
+                RoundSource::Named => named(copy.named),
+                RoundSource::View => copy.key.map(|key| u64::from(key.view.0)),
+                RoundSource::SenderView => named(copy.sender_view.0),
+                RoundSource::Global => named(copy.global),
+            };
+            if !round.is_some_and(|round| span.contains(round)) {
+                return false;
+            }
+        }
+        let plain = self.from.contains(copy.src)
+            && self.to.contains(copy.dst)
+            && self.kinds & (1 << copy.kind) != 0
+            && self.nth.is_none_or(|span| span.contains(nth))
+            && self.step.is_none_or(|span| span.contains(copy.step))
+            && self.time.is_none_or(|span| span.contains(copy.now.0));
+        if !plain || self.left == 0 {
+            return false;
+        }
+        if !self.any.is_empty() && !self.any.iter_mut().any(|test| test.holds(copy, nth, inherit, rng)) {
+            return false;
+        }
+        if self.not.as_mut().is_some_and(|test| test.holds(copy, nth, inherit, rng)) {
+            return false;
+        }
+        // The draw comes last, so that it is spent on matching copies only.
+        if self.permille.is_some_and(|permille| !rng.chance(permille)) {
+            return false;
+        }
+        self.left -= u32::from(self.left != u32::MAX);
+        true
+    }
+}
+
+impl Adversary for Plan {
+    fn judge(&mut self, copy: &Sent, verdict: &mut Verdict) {
+        let nth = if self.uses_nth { self.nth(copy) } else { 0 };
+        let Self { rules, rng, hold, inherit, .. } = self;
+        let (hold, inherit) = (*hold, *inherit);
+        let lie_first = self.process_first.contains(&copy.sender_max)
+            && copy.byzantine
+            && rules
+                .iter_mut()
+                .any(|rule| rule.action.lie() && rule.test.clone().holds(copy, nth, inherit, rng));
+        for (i, rule) in rules.iter_mut().enumerate() {
+            let by_network = rule.network || rule.action.network();
+            // In the calm phase the network behaves; liars go on.
+            if copy.calm
+                && !rule.action.lie()
+                && !matches!(rule.action, Action::Deed)
+                && (by_network || !copy.byzantine)
+            {
+                continue;
+            }
+            if by_network && lie_first {
+                continue;
+            }
+            let lie = rule.action.lie();
+            if lie && (verdict.fate == Fate::Drop || (!self.compose && !verdict.lies.is_empty())) {
+                continue;
+            }
+            let cut = match &rule.action {
+                Action::Partition(blocks) => {
+                    let (a, b) = (blocks[copy.src.index()], blocks[copy.dst.index()]);
+                    a != b && a != u8::MAX && b != u8::MAX
+                }
+                Action::Isolate(inside, replicas) => {
+                    inside.contains(copy.src) != inside.contains(copy.dst)
+                        && replicas.contains(copy.src)
+                        && replicas.contains(copy.dst)
+                }
+                _ => true,
+            };
+            if !cut || !rule.test.holds(copy, nth, inherit, rng) {
+                continue;
+            }
+            verdict.matched += 1;
+            let until = rule.test.round.map_or(u64::MAX, Span::last);
+            match &rule.action {
+                Action::Drop => verdict.fate = Fate::Drop,
+                Action::Hold if verdict.fate != Fate::Drop => verdict.fate = Fate::Hold(until),
+                Action::Partition(_) | Action::Isolate(..) if hold && verdict.fate != Fate::Drop => {
+                    verdict.fate = Fate::Hold(until);
+                }
+                Action::Hold => {}
+                Action::Partition(_) | Action::Isolate(..) => verdict.fate = Fate::Drop,
+                Action::Delay(ticks) => verdict.delay = verdict.delay + *ticks,
+                Action::Duplicate(copies) => verdict.extra += copies,
+                Action::Lie(lie) => verdict.lies.push(lie.clone()),
+                Action::Deed => verdict.deeds.push(i as u16),
+            }
+        }
+        if verdict.fate == Fate::Drop {
+            verdict.lies.clear();
+        }
+    }
+
+    fn deed(&self, index: u16) -> Deed {
+        self.deeds[usize::from(index)].clone().expect("only deeds have deeds")
+    }
+
+    fn scheduled(&mut self, step: u64, now: Time) -> Option<u16> {
+        let &(at_step, at_time, index) = self.scheduled.last()?;
+        (at_step <= step && at_time <= now).then(|| {
+            self.scheduled.pop();
+            index
+        })
+    }
+
+    fn next_scheduled(&self) -> Option<Time> {
+        self.scheduled.last().map(|&(_, time, _)| time)
+    }
+
+    fn only(&self, list: u16, kind: u8) -> &[Lie] {
+        &self.only[usize::from(list)][usize::from(kind)]
+    }
+}
+
+struct Compiler<'a> {
+    spec: &'a Spec,
+    seats: &'a Seats,
+    kinds: &'static [&'static str],
+    table: &'a MutationTable,
+}
+
+impl Compiler<'_> {
+    fn fault(&self, plan: &mut Plan, fault: &Fault) -> Result<(), ScenarioError> {
+        let mut test = self.test(&fault.when)?;
+        if let (Some(span), RoundSource::SenderMax | RoundSource::Global) =
+            (fault.when.round, fault.when.source)
+        {
+            plan.last_round = plan.last_round.max(Some(span.last()));
+        }
+        plan.uses_nth |= uses_nth(&fault.when);
+        let mut network = false;
+        let mut deed = None;
+        let action = match &fault.effect {
+            Effect::Drop => Action::Drop,
+            Effect::Hold => Action::Hold,
+            Effect::Delay(ticks) => Action::Delay(*ticks),
+            Effect::Duplicate(copies) => Action::Duplicate(*copies),
+            Effect::Partition(blocks) => Action::Partition(self.blocks(blocks)?),
+            Effect::Isolate(seats) => Action::Isolate(self.set(seats)?, self.seats.replicas()),
+            Effect::Deaf(seats) => {
+                network = true;
+                test.to = Among(Some(self.set(seats)?));
+                Action::Drop
+            }
+            Effect::Mutate(mutate) => {
+                self.liar(&mut test)?;
+                self.mutate(plan, &mut test, mutate)?
+            }
+            // A flip on an honest sender's copy is corruption by the network: the kernel loses the copy.
+            Effect::Flip(seed) => Action::Lie(LieSpec::Flip(seed.0)),
+            Effect::Persona(persona) => {
+                self.must_be_byzantine(NodeSet::one(persona.of))?;
+                for &node in persona.to.iter().chain(persona.at_view_change.iter().flatten()) {
+                    self.seats.named(node.into())?;
+                }
+                deed = Some(Deed::Wake(plan.rules.len() as u16));
+                Action::Deed
+            }
+            Effect::Crash(seat) => {
+                deed = Some(Deed::Crash(self.seats.named(*seat)?));
+                Action::Deed
+            }
+            Effect::Restart(restart) => {
+                deed = Some(Deed::Restart(self.seats.named(restart.node)?, restart.state));
+                Action::Deed
+            }
+            Effect::Jump(jump) => {
+                deed = Some(Deed::Jump(self.seats.named(jump.node)?, jump.by));
+                Action::Deed
+            }
+            Effect::Fire(seat) => {
+                deed = Some(Deed::Fire(self.seats.named(*seat)?));
+                Action::Deed
+            }
+            Effect::Originate(originate) => {
+                self.liar(&mut test)?;
+                deed = Some(self.originate(originate, &test)?);
+                Action::Deed
+            }
+        };
+        if matches!(action, Action::Deed) {
+            test.left = fault.when.times.unwrap_or(1);
+            // With nothing but a moment to wait for, no message is the trigger.
+            if only_a_moment(&fault.when) {
+                let at_step = fault.when.step.map_or(0, Span::first);
+                let at_time = Time(fault.when.time.map_or(0, Span::first));
+                plan.scheduled.push((at_step, at_time, plan.rules.len() as u16));
+                plan.scheduled.sort_by_key(|&(step, time, index)| std::cmp::Reverse((step, time, index)));
+                test.left = 0;
+            }
+        }
+        plan.rules.push(Rule { test, action, network });
+        plan.deeds.push(deed);
+        Ok(())
+    }
+
+    fn set(&self, names: &[SeatName]) -> Result<SeatSet, ScenarioError> {
+        let mut set = SeatSet::default();
+        for &name in names {
+            self.seats.named(name)?.iter().for_each(|seat| set.insert(seat));
+        }
+        Ok(set)
+    }
+
+    fn among(&self, names: &[SeatName]) -> Result<Among, ScenarioError> {
+        Ok(Among(if names.is_empty() { None } else { Some(self.set(names)?) }))
+    }
+
+    fn kind(&self, name: &str) -> Result<u8, ScenarioError> {
+        let found = self.kinds.iter().position(|&kind| kind == name);
+        found.map(|kind| kind as u8).ok_or_else(|| {
+            invalid(format!("no message kind `{name}`; the protocol's kinds are {}", self.kinds.join(", ")))
+        })
+    }
+
+    fn test(&self, when: &When) -> Result<Test, ScenarioError> {
+        let kinds = when.kind.0.iter().map(|name| self.kind(name)).collect::<Result<Vec<_>, _>>()?;
+        for span in [when.round, when.nth, when.step, when.time].into_iter().flatten() {
+            if span.first() > span.last() {
+                return Err(invalid(format!("[{}, {}] ends before it starts", span.first(), span.last())));
+            }
+        }
+        if when.permille.is_some_and(|permille| permille > 1000) {
+            return Err(invalid("`permille` is a number of 1000 cases"));
+        }
+        Ok(Test {
+            round: when.round,
+            source: when.source,
+            from: self.among(&when.from)?,
+            to: self.among(&when.to)?,
+            kinds: if kinds.is_empty() {
+                u64::MAX
+            } else {
+                kinds.iter().fold(0, |mask, kind| mask | 1 << kind)
+            },
+            nth: when.nth,
+            step: when.step,
+            time: when.time,
+            permille: when.permille,
+            left: when.times.unwrap_or(u32::MAX),
+            any: when.any.iter().map(|when| self.test(when)).collect::<Result<_, _>>()?,
+            not: when.not.as_deref().map(|when| self.test(when)).transpose()?.map(Box::new),
+        })
+    }
+
+    fn blocks(&self, blocks: &[Vec<SeatName>]) -> Result<Vec<u8>, ScenarioError> {
+        let mut block_of = vec![u8::MAX; self.seats.len()];
+        for (i, block) in blocks.iter().enumerate() {
+            for seat in self.set(block)?.iter() {
+                if std::mem::replace(&mut block_of[seat.index()], i as u8) != u8::MAX {
+                    return Err(invalid("a node stands in two blocks of one partition"));
+                }
+            }
+        }
+        Ok(block_of)
+    }
+
+    fn must_be_byzantine(&self, nodes: NodeSet) -> Result<(), ScenarioError> {
+        let honest = nodes.without(self.spec.byzantine);
+        match honest.iter().next() {
+            None => Ok(()),
+            Some(node) => Err(invalid(format!(
+                "{node} is honest and cannot lie; name it in `adversary.byzantine` (now {}) or take another node",
+                self.spec.byzantine
+            ))),
+        }
+    }
+
+    /// Lies come from Byzantine nodes: those named, or all.
+    fn liar(&self, test: &mut Test) -> Result<(), ScenarioError> {
+        let mut liars = SeatSet::default();
+        for node in self.spec.byzantine.iter() {
+            self.seats.named(node.into())?.iter().for_each(|seat| liars.insert(seat));
+        }
+        match test.from.0 {
+            None => test.from = Among(Some(liars)),
+            Some(from) => {
+                if let Some(seat) = from.iter().find(|&seat| !liars.contains(seat)) {
+                    self.must_be_byzantine(NodeSet::one(self.seats.node(seat)))?;
+                }
+            }
+        }
+        if liars.is_empty() {
+            return Err(invalid("nobody may lie: name a node in `adversary.byzantine`"));
+        }
+        Ok(())
+    }
+
+    fn rows(&self, name: &str) -> Result<Vec<(u8, Lie)>, ScenarioError> {
+        let rows = self.table.find(name);
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+        let kind = name.split('.').next().unwrap_or(name);
+        let near: Vec<String> = self.table.iter().map(|(n, _)| n).filter(|n| n.starts_with(kind)).collect();
+        let hint = if near.is_empty() { self.kinds.join(", ") } else { near.join(", ") };
+        Err(invalid(format!("no mutation `{name}`; there are: {hint}")))
+    }
+
+    fn mutate(&self, plan: &mut Plan, test: &mut Test, mutate: &Mutate) -> Result<Action, ScenarioError> {
+        match mutate {
+            Mutate::Named(name) => {
+                let rows = self.rows(name)?;
+                let [(kind, lie)] = rows[..] else {
+                    let names: Vec<String> =
+                        rows.iter().map(|&(kind, lie)| self.table.name(kind, lie)).collect();
+                    return Err(invalid(format!("`{name}` is not one mutation but {}", names.join(", "))));
+                };
+                test.kinds &= 1 << kind;
+                Ok(Action::Lie(LieSpec::Row(lie, 0)))
+            }
+            Mutate::Drawn(drawn) => {
+                let mut only = None;
+                if !drawn.only.is_empty() {
+                    let mut by_kind = vec![Vec::new(); self.kinds.len()];
+                    for name in &drawn.only {
+                        for (kind, lie) in self.rows(name)? {
+                            by_kind[usize::from(kind)].push(lie);
+                        }
+                    }
+                    plan.only.push(by_kind);
+                    only = Some(plan.only.len() as u16 - 1);
+                }
+                Ok(Action::Lie(LieSpec::Drawn { seed: drawn.seed.0, scope: drawn.scope, only }))
+            }
+        }
+    }
+
+    fn originate(&self, originate: &Originate, test: &Test) -> Result<Deed, ScenarioError> {
+        let who = test.from.0.expect("`liar` names the senders");
+        let to = self.set(&originate.to)?;
+        match (&originate.replay, &originate.mint) {
+            (Some(kind), None) => Ok(Deed::Replay(who, self.kind(kind)?, to)),
+            (None, Some(kind)) => Ok(Deed::Mint(who, self.kind(kind)?, to)),
+            _ => Err(invalid("`originate` takes either `replay = KIND` or `mint = KIND`")),
+        }
+    }
+}
+
+fn only_a_moment(when: &When) -> bool {
+    let When { round, from, to, kind, nth, any, not, .. } = when;
+    let no_message = from.is_empty() && to.is_empty() && kind.is_empty();
+    no_message && round.is_none() && nth.is_none() && any.is_empty() && not.is_none()
+}
+
+fn uses_nth(when: &When) -> bool {
+    when.nth.is_some() || when.any.iter().any(uses_nth) || when.not.as_deref().is_some_and(uses_nth)
+}

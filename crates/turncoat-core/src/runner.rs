@@ -1,0 +1,98 @@
+//! Erasure: protocols by name, runs without types.
+
+use crate::message::{Message, MutationTable};
+use crate::node::{Flag, Protocol};
+use crate::outcome::Outcome;
+use crate::record::Recording;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::sim::Sim;
+
+/// Executes scenarios of one protocol, reusing its buffers. One per worker.
+pub trait Runner {
+    /// The one way to run: a scenario goes in, an outcome comes out.
+    fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError>;
+    /// The same run, with all that happened.
+    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    /// Whether the scenario could run.
+    fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
+}
+
+impl<P: Protocol> Runner for Sim<P> {
+    fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run())
+    }
+    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+        self.reset_recording(scenario)?;
+        let outcome = self.run();
+        Ok((outcome, self.recording()))
+    }
+    fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.reset(scenario)
+    }
+}
+
+/// A protocol, or a named variant of one, as the command line knows it.
+#[derive(Clone)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// The keys of its configuration that differ from the protocol's defaults.
+    pub preset: toml::Table,
+    /// All keys of its configuration with their values.
+    pub config: toml::Table,
+    /// The deviations that can be switched on.
+    pub flags: &'static [Flag],
+    /// What runs are counted for.
+    pub marks: &'static [&'static str],
+    /// The kinds of its messages.
+    pub kinds: &'static [&'static str],
+    /// The mutation table of its messages.
+    pub mutations: fn() -> MutationTable,
+    /// Fewest replicas for `f` faulty ones, under a configuration.
+    pub bound: fn(&toml::Table, usize) -> Option<usize>,
+    make: fn(toml::Table) -> Box<dyn Runner>,
+}
+
+impl Entry {
+    /// The protocol itself.
+    pub fn of<P: Protocol>() -> Self {
+        Self::preset::<P>(P::NAME, P::ABOUT, toml::Table::new())
+    }
+
+    /// A variant: the protocol with other values for some keys of its configuration.
+    ///
+    /// # Panics
+    /// If the protocol has no such keys: presets are part of the program.
+    pub fn preset<P: Protocol>(name: &'static str, about: &'static str, preset: toml::Table) -> Self {
+        let config = read_config::<P>(&preset).expect("a preset has keys that the protocol knows");
+        Self {
+            name,
+            about,
+            config: toml::Table::try_from(config).expect("a configuration is a table"),
+            preset,
+            flags: P::FLAGS,
+            marks: P::MARKS,
+            kinds: P::Msg::KINDS,
+            mutations: MutationTable::of::<P::Msg>,
+            bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
+            make: |preset| Box::new(Sim::<P>::with_preset(preset)),
+        }
+    }
+
+    /// A runner for this protocol.
+    pub fn runner(&self) -> Box<dyn Runner> {
+        (self.make)(self.preset.clone())
+    }
+}
+
+fn read_config<P: Protocol>(table: &toml::Table) -> Result<P::Config, toml::de::Error> {
+    toml::Value::Table(table.clone()).try_into()
+}
+
+/// Runs a scenario of protocol `P`.
+pub fn execute<P: Protocol>(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
+    Sim::<P>::new().execute(scenario)
+}

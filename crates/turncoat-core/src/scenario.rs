@@ -1,0 +1,557 @@
+//! A scenario: all that can differ between two executions, as data.
+//!
+//! It reads and writes as TOML. Defaults are left out when written; unknown keys are errors when read.
+//!
+//! ```
+//! use turncoat_core::scenario::Scenario;
+//! let scenario = Scenario::parse(r#"
+//!     schema = 1
+//!     seed = "0x2a"
+//!     [protocol]
+//!     name = "pbft"
+//!     checkpoint = 4
+//!     [adversary]
+//!     byzantine = ["p0"]
+//!     [[adversary.faults]]
+//!     round = 1
+//!     to = ["p3"]
+//!     mutate = "pre-prepare.seq+1"
+//! "#)?;
+//! assert_eq!(scenario.seed.0, 42);
+//! assert_eq!(Scenario::parse(&scenario.to_toml())?, scenario);
+//! # Ok::<(), turncoat_core::scenario::ScenarioError>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::fault::Fault;
+use crate::ids::{NodeId, NodeSet, Time};
+use crate::part::Scope;
+use crate::schedule::Action;
+
+/// The version of the file format. It grows when a default or the meaning of a key changes.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that determines a run.
+///
+/// The parts that a campaign keeps fixed are shared, so that drawing a scenario copies only what differs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// The version of the file format.
+    pub schema: u32,
+    /// Where all randomness of the run comes from.
+    #[serde(default)]
+    pub seed: Seed,
+    /// What runs.
+    pub protocol: Arc<ProtocolSpec>,
+    /// Who takes part.
+    #[serde(default)]
+    pub cluster: Arc<ClusterSpec>,
+    /// What clients ask for.
+    #[serde(default)]
+    pub workload: Arc<Workload>,
+    /// How messages travel.
+    #[serde(default)]
+    pub network: Arc<Network>,
+    /// Which event is next.
+    #[serde(default)]
+    pub scheduler: Arc<SchedulerSpec>,
+    /// Who lies, and what goes wrong.
+    #[serde(default)]
+    pub adversary: Adversary,
+    /// Where a run ends.
+    #[serde(default)]
+    pub limits: Arc<Limits>,
+    /// What the run showed when it was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+}
+
+/// A seed, written as `0x` and 16 hex digits; decimal is understood too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Seed(pub u64);
+
+impl fmt::Display for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#018x}", self.0)
+    }
+}
+
+impl std::str::FromStr for Seed {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Self, String> {
+        let digits = s.replace('_', "");
+        let parsed = match digits.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16),
+            None => digits.parse(),
+        };
+        parsed.map(Self).map_err(|_| format!("`{s}` is no seed: give a 64-bit number, decimal or 0x..."))
+    }
+}
+
+impl Serialize for Seed {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seed {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Number(u64),
+            Text(String),
+        }
+        match Form::deserialize(d)? {
+            Form::Number(n) => Ok(Self(n)),
+            Form::Text(s) => s.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// The protocol and its parameters.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ProtocolSpec {
+    /// A name from `turncoat list protocols`.
+    pub name: String,
+    /// The keys of the protocol's configuration.
+    #[serde(flatten)]
+    pub config: toml::Table,
+}
+
+/// Who takes part.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClusterSpec {
+    /// Replicas.
+    pub n: usize,
+    /// How many of them may be faulty.
+    pub f: usize,
+    /// Clients.
+    pub clients: usize,
+    /// The leader of each view from 0 on; the protocol's rule where the table ends.
+    pub leaders: Vec<NodeId>,
+    /// Whom each replica trusts.
+    pub trust: Trust,
+    /// Allows more faulty replicas than `f`: a positive control, marked in the outcome.
+    pub over_budget: bool,
+    /// Clock drift in parts per million, by node.
+    pub drift: BTreeMap<NodeId, i32>,
+}
+
+impl Default for ClusterSpec {
+    fn default() -> Self {
+        Self {
+            n: 4,
+            f: 1,
+            clients: 1,
+            leaders: Vec::new(),
+            trust: Trust::default(),
+            over_budget: false,
+            drift: BTreeMap::new(),
+        }
+    }
+}
+
+/// Whom each replica trusts: everybody, a named preset of the protocol, or one set per replica.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Trust {
+    /// `"all"`, or a preset that the protocol knows.
+    Preset(String),
+    /// One set per replica.
+    Sets(Vec<NodeSet>),
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Self::Preset("all".to_owned())
+    }
+}
+
+/// What clients ask for, and how.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Workload {
+    /// Requests in all, dealt out to the clients in turn.
+    pub requests: u32,
+    /// What they ask for, in order; `r1`, `r2`, ... where the list ends.
+    pub ops: Vec<String>,
+    /// When each may be submitted at the earliest; at once where the list ends.
+    pub start: Vec<Time>,
+    /// Ticks between the requests of one client, finished or not. Without it a client has one request
+    /// outstanding at a time.
+    pub every: Option<Time>,
+    /// To whom a request goes first.
+    pub target: Target,
+    /// Ticks until a request is sent again, to all.
+    pub timeout: Time,
+    /// How often at the most it is sent again.
+    pub retries: Option<u32>,
+    /// Requests to be answered without being ordered, by number from 1.
+    pub read_only: Vec<u32>,
+    /// What must happen for the run to be complete.
+    pub goal: Goal,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            requests: 2,
+            ops: Vec::new(),
+            start: Vec::new(),
+            every: None,
+            target: Target::Leader,
+            timeout: Time(1000),
+            retries: None,
+            read_only: Vec::new(),
+            goal: Goal::Replies,
+        }
+    }
+}
+
+/// To whom a client sends a request first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The leader, as far as the client knows.
+    #[default]
+    Leader,
+    /// All replicas.
+    All,
+    /// A random replica.
+    Random,
+    /// One replica.
+    #[serde(untagged)]
+    One(NodeId),
+}
+
+/// What must happen for a run to be complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// Every correct client has its results.
+    #[default]
+    Replies,
+    /// Every correct replica has committed every request.
+    Committed,
+    /// Every correct replica has decided this slot.
+    Height(u32),
+}
+
+/// How messages travel.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Network {
+    /// Ticks on the way: a number, or `[least, most]`.
+    pub latency: Latency,
+    /// What partitions do to messages between their blocks.
+    pub loss: Loss,
+    /// Whether messages on one link arrive in the order in which they were sent (scheduler `timed`).
+    pub fifo: bool,
+    /// When the calm phase starts. By default: when all correct replicas have left the last round that a
+    /// fault names; at the latest, or without such faults, after half of the limit on steps.
+    pub gst: Option<Gst>,
+    /// The most ticks on the way once the calm phase has started.
+    pub bound: Option<Time>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            latency: Latency::Range([Time(5), Time(15)]),
+            loss: Loss::Drop,
+            fifo: false,
+            gst: None,
+            bound: None,
+        }
+    }
+}
+
+/// Ticks that a message is on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Latency {
+    /// Always the same.
+    Constant(Time),
+    /// Drawn from `[least, most]`.
+    Range([Time; 2]),
+}
+
+/// What partitions do to messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Gone.
+    #[default]
+    Drop,
+    /// Kept until the sender leaves the fault's rounds, at the latest until the calm phase.
+    Hold,
+}
+
+/// When the calm phase starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gst {
+    /// At this time.
+    Time(Time),
+    /// After so many deliveries.
+    Deliveries(u64),
+}
+
+/// Which event is next.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SchedulerSpec {
+    /// Which scheduler.
+    pub name: SchedulerName,
+    /// Weight of each armed timer (`sync`, `async`).
+    pub timeout: u32,
+    /// Weight of each deliverable message.
+    pub deliver: u32,
+    /// Weight of each message that a client has sent.
+    pub request: u32,
+    /// Weight of losing a deliverable message.
+    pub drop: u32,
+    /// Weight of changing a deliverable message of a Byzantine sender.
+    pub mutate: u32,
+    /// How far such a change may go.
+    pub scope: Scope,
+    /// When timers may fire (`sync`, `async`).
+    pub timers: TimerRule,
+    /// What happens, step by step (`script`).
+    pub script: Vec<Action>,
+}
+
+impl Default for SchedulerSpec {
+    fn default() -> Self {
+        Self {
+            name: SchedulerName::Timed,
+            timeout: 1,
+            deliver: 99,
+            request: 99,
+            drop: 0,
+            mutate: 0,
+            scope: Scope::Any,
+            timers: TimerRule::Free,
+            script: Vec::new(),
+        }
+    }
+}
+
+/// The schedulers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerName {
+    /// Messages in the order in which they were sent; timers when none is left.
+    Fifo,
+    /// By virtual time: messages arrive after their latency, timers fire when due.
+    #[default]
+    Timed,
+    /// A random receiver gets its oldest message.
+    Sync,
+    /// A random message is next.
+    Async,
+    /// What the scenario's script says, then as `timed`.
+    Script,
+}
+
+impl SchedulerName {
+    /// All that can run without a script.
+    pub const ALL: [Self; 4] = [Self::Fifo, Self::Timed, Self::Sync, Self::Async];
+
+    /// What it does, in one line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Fifo => "messages in the order in which they were sent; timers when none is left",
+            Self::Timed => "by virtual time: messages arrive after their latency, timers fire when due",
+            Self::Sync => "a random receiver gets its oldest message",
+            Self::Async => "a random message is next; timers may fire early",
+            Self::Script => "what the scenario's script says, then as `timed`",
+        }
+    }
+}
+
+/// When the random schedulers may fire a timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerRule {
+    /// At any time, due or not: asynchrony.
+    #[default]
+    Free,
+    /// Only when no message can be delivered.
+    Idle,
+}
+
+/// Who lies, and what goes wrong.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Adversary {
+    /// The nodes that may lie.
+    pub byzantine: NodeSet,
+    /// Byzantine identities that run twice, as `p0.a` and `p0.b`.
+    pub twins: NodeSet,
+    /// What happens to which messages and nodes.
+    pub faults: Vec<Fault>,
+    /// Whether several faults may edit one message; otherwise the first in the list decides.
+    pub compose: bool,
+    /// The rounds in which a lie crosses a partition; in all others partitions come first.
+    pub process_first: Vec<u32>,
+    /// Whether messages without a round take their sender's, and so meet its faults.
+    pub roundless_inherit: bool,
+    /// Whether a node that receives bytes it cannot decode crashes; otherwise they are lost.
+    pub crash_on_garbage: bool,
+}
+
+impl Default for Adversary {
+    fn default() -> Self {
+        Self {
+            byzantine: NodeSet::EMPTY,
+            twins: NodeSet::EMPTY,
+            faults: Vec::new(),
+            compose: true,
+            process_first: Vec::new(),
+            roundless_inherit: false,
+            crash_on_garbage: false,
+        }
+    }
+}
+
+/// Where a run ends. Reaching a limit is an outcome with its name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Events.
+    pub steps: u64,
+    /// Messages in flight at one time.
+    pub in_flight: usize,
+    /// Ticks.
+    pub time: Time,
+    /// Ticks during which timers may still fire once the goal is reached, for replicas that lag behind.
+    /// Messages in flight are delivered anyway.
+    pub linger: Time,
+    /// Events that a run goes on at the most once its goal is reached.
+    pub tail: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 20_000, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
+    }
+}
+
+/// What a run showed when it was saved; `replay` compares.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Expect {
+    /// The property violated, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub property: Option<String>,
+    /// The fingerprint of the run.
+    pub fingerprint: Seed,
+}
+
+/// A scenario that cannot run, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file is not TOML, or has a key or value that means nothing.
+    #[error("{0}")]
+    Malformed(String),
+    /// The file was written by a newer version.
+    #[error("schema {found} is newer than this version understands ({SCHEMA}): upgrade turncoat")]
+    NewerSchema {
+        /// The file's.
+        found: i64,
+    },
+    /// The parts of the scenario do not fit together.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// Shorthand for [`ScenarioError::Invalid`].
+pub(crate) fn invalid(message: impl Into<String>) -> ScenarioError {
+    ScenarioError::Invalid(message.into())
+}
+
+impl Scenario {
+    /// A scenario with defaults for everything but the protocol.
+    pub fn new(protocol: &str) -> Self {
+        Self {
+            schema: SCHEMA,
+            seed: Seed(0),
+            protocol: Arc::new(ProtocolSpec { name: protocol.to_owned(), config: toml::Table::new() }),
+            cluster: Arc::default(),
+            workload: Arc::default(),
+            network: Arc::default(),
+            scheduler: Arc::default(),
+            adversary: Adversary::default(),
+            limits: Arc::default(),
+            expect: None,
+        }
+    }
+
+    /// Reads a file's text.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let malformed =
+            |error: toml::de::Error| ScenarioError::Malformed(error.to_string().trim_end().to_owned());
+        // The version first: a newer file may have keys that are unknown here.
+        let table: toml::Table = toml::from_str(text).map_err(malformed)?;
+        match table.get("schema").and_then(toml::Value::as_integer) {
+            None => return Err(invalid(format!("no scenario: a scenario starts with `schema = {SCHEMA}`"))),
+            Some(found) if found > i64::from(SCHEMA) => return Err(ScenarioError::NewerSchema { found }),
+            Some(_) => {}
+        }
+        toml::from_str(text).map_err(malformed)
+    }
+
+    /// The text of a file; what equals its default is left out.
+    pub fn to_toml(&self) -> String {
+        let mut table = self.to_table();
+        let mut default = Self::new("").to_table();
+        for kept in ["schema", "seed", "protocol"] {
+            default.remove(kept);
+        }
+        strip(&mut table, &default);
+        toml::to_string(&table).expect("a scenario is a TOML document")
+    }
+
+    /// All keys, defaults included.
+    pub fn to_table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("a scenario is a TOML document")
+    }
+
+    /// The scenario with the value at a dotted path replaced: `set("network.loss", ...)`.
+    pub fn with(&self, path: &str, value: toml::Value) -> Result<Self, ScenarioError> {
+        let mut table = self.to_table();
+        let mut place = &mut table;
+        let mut keys = path.split('.').peekable();
+        while let Some(key) = keys.next() {
+            if keys.peek().is_none() {
+                place.insert(key.to_owned(), value);
+                break;
+            }
+            let next = place.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            place = next.as_table_mut().ok_or_else(|| invalid(format!("`{path}`: `{key}` is no table")))?;
+        }
+        let fits = |error: toml::de::Error| ScenarioError::Malformed(format!("{path}: {}", error.message()));
+        toml::Value::Table(table).try_into().map_err(fits)
+    }
+}
+
+/// Removes from `table` what equals `default`.
+fn strip(table: &mut toml::Table, default: &toml::Table) {
+    table.retain(|key, value| match (value, default.get(key)) {
+        (toml::Value::Table(inner), Some(toml::Value::Table(default))) => {
+            strip(inner, default);
+            !inner.is_empty()
+        }
+        (value, Some(default)) => value != default,
+        (_, None) => true,
+    });
+}

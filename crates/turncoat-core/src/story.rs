@@ -1,0 +1,306 @@
+//! Scripted attacks: a story says what is delivered, lost and changed, step by step.
+//!
+//! Nothing happens on its own: messages wait until a verb picks them, timers until [`Story::timeout`]. A verb
+//! that matches nothing fails at once and prints what was in flight. [`Story::scenario`] is the story as a
+//! scenario, which replays without it.
+//!
+//! Messages are picked by patterns: `"p0>p3 prepare"`, `"p0>p1,p2 *"`, `"*>p3 prepare,commit"`.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::ids::{Seat, Slot};
+use crate::node::Protocol;
+use crate::outcome::{Outcome, Property};
+use crate::record::What;
+use crate::scenario::{Scenario, SchedulerName, SchedulerSpec};
+use crate::schedule::{Action, Coordinates};
+use crate::sim::Sim;
+
+/// A run driven by hand.
+pub struct Story<P: Protocol> {
+    sim: Sim<P>,
+    scenario: Scenario,
+    held: Vec<Pattern>,
+    lost: Vec<Pattern>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Pattern {
+    text: String,
+    src: Vec<String>,
+    dst: Vec<String>,
+    kind: Vec<String>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        let list = |part: &str| part.split(',').map(str::to_owned).collect();
+        let (link, kind) = text.split_once(' ').unwrap_or((text, "*"));
+        let Some((src, dst)) = link.split_once('>') else {
+            panic!("`{text}` is no pattern: `p0>p3 prepare`")
+        };
+        Self { text: text.to_owned(), src: list(src), dst: list(dst), kind: list(kind) }
+    }
+
+    fn matches(&self, message: &Coordinates) -> bool {
+        let among = |list: &[String], name: &str| {
+            let identity = name.split('.').next().unwrap_or(name);
+            list.iter().any(|item| item == "*" || item == name || item == identity)
+        };
+        among(&self.src, &message.src.to_string())
+            && among(&self.dst, &message.dst.to_string())
+            && self.kind.iter().any(|kind| kind == "*" || *kind == message.kind)
+    }
+}
+
+impl<P: Protocol> Story<P> {
+    /// Starts a story; the scenario's scheduler gives way to it.
+    ///
+    /// # Panics
+    /// If the scenario cannot run. All verbs panic when they match nothing: stories are tests.
+    pub fn new(mut scenario: Scenario) -> Self {
+        scenario.scheduler =
+            Arc::new(SchedulerSpec { name: SchedulerName::Script, ..SchedulerSpec::default() });
+        let mut sim = Sim::new();
+        sim.reset_recording(&scenario).unwrap_or_else(|error| panic!("the story cannot start: {error}"));
+        Self { sim, scenario, held: Vec::new(), lost: Vec::new() }
+    }
+
+    /// Delivers what matches, in the order of sending.
+    pub fn deliver(&mut self, pattern: &str) -> &mut Self {
+        for message in self.pick(pattern) {
+            self.apply(&Action::Deliver(message));
+        }
+        self
+    }
+
+    /// Delivers everything, and what comes of it, except what is held.
+    pub fn deliver_all(&mut self) -> &mut Self {
+        self.deliver_where(|_| true)
+    }
+
+    /// Delivers everything that matches, and what comes of it as long as it matches.
+    pub fn deliver_only(&mut self, pattern: &str) -> &mut Self {
+        let pattern = Pattern::new(pattern);
+        self.deliver_where(|message| pattern.matches(message))
+    }
+
+    fn deliver_where(&mut self, wanted: impl Fn(&Coordinates) -> bool) -> &mut Self {
+        loop {
+            let in_flight: Vec<Coordinates> =
+                self.sim.in_flight().into_iter().map(|(message, _)| message).collect();
+            let free = |message: &&Coordinates| !self.held.iter().any(|pattern| pattern.matches(message));
+            let Some(message) = in_flight.iter().filter(free).find(|message| wanted(message)).cloned() else {
+                return self;
+            };
+            let lost = self.lost.iter().any(|pattern| pattern.matches(&message));
+            self.apply(&if lost { Action::Drop(message) } else { Action::Deliver(message) });
+        }
+    }
+
+    /// Loses what matches now.
+    pub fn drop(&mut self, pattern: &str) -> &mut Self {
+        for message in self.pick(pattern) {
+            self.apply(&Action::Drop(message));
+        }
+        self
+    }
+
+    /// From now on `deliver_all` loses what matches.
+    pub fn lose(&mut self, pattern: &str) -> &mut Self {
+        self.lost.push(Pattern::new(pattern));
+        self
+    }
+
+    /// From now on `deliver_all` leaves what matches in flight.
+    pub fn hold(&mut self, pattern: &str) -> &mut Self {
+        self.held.push(Pattern::new(pattern));
+        self
+    }
+
+    /// Ends `hold`s and `lose`s, all of them.
+    pub fn heal(&mut self) -> &mut Self {
+        self.held.clear();
+        self.lost.clear();
+        self
+    }
+
+    /// Ends one `hold`.
+    pub fn release(&mut self, pattern: &str) -> &mut Self {
+        let before = self.held.len();
+        self.held.retain(|held| held.text != pattern);
+        assert!(self.held.len() < before, "`{pattern}` was never held");
+        self
+    }
+
+    /// Makes a second copy of what matches.
+    pub fn duplicate(&mut self, pattern: &str) -> &mut Self {
+        for message in self.pick(pattern) {
+            self.apply(&Action::Duplicate(message));
+        }
+        self
+    }
+
+    /// The sender of what matches lies: a name from the mutation table.
+    pub fn mutate(&mut self, pattern: &str, mutation: &str) -> &mut Self {
+        for message in self.pick(pattern) {
+            self.apply(&Action::Mutate(message, mutation.to_owned(), 0));
+        }
+        self
+    }
+
+    /// A timer fires.
+    pub fn timeout(&mut self, who: &str, timer: &str) -> &mut Self {
+        self.apply(&Action::Fire(name(who), Some(timer.to_owned())));
+        self
+    }
+
+    /// A node stops.
+    pub fn crash(&mut self, who: &str) -> &mut Self {
+        self.apply(&Action::Crash(name(who)));
+        self
+    }
+
+    /// A stopped node goes on with its state.
+    pub fn restart(&mut self, who: &str) -> &mut Self {
+        self.apply(&Action::Restart(name(who), true));
+        self
+    }
+
+    /// A Byzantine node turns against its leader.
+    pub fn suspect(&mut self, who: &str) -> &mut Self {
+        self.apply(&Action::Suspect(name(who)));
+        self
+    }
+
+    /// The network calms down, timers run, the story goes on by itself to its end.
+    pub fn settle(&mut self) -> Outcome {
+        self.apply(&Action::Calm);
+        self.sim.run()
+    }
+
+    /// The story ends here.
+    pub fn end(&mut self) -> Outcome {
+        self.sim.stop()
+    }
+
+    /// Whether something that matches is in flight.
+    pub fn in_flight(&self, pattern: &str) -> bool {
+        let pattern = Pattern::new(pattern);
+        self.sim.in_flight().iter().any(|(message, _)| pattern.matches(message))
+    }
+
+    /// What a node has decided: the values' operations, by slot; `noop` for none.
+    pub fn log(&self, who: &str) -> Vec<(u32, String)> {
+        let seat = self.seat(who);
+        let requests = self.sim.ledger().submitted();
+        let commits = self.sim.ledger().log().iter().filter(|commit| commit.seat == seat);
+        commits
+            .map(|commit| {
+                let request = requests.iter().find(|request| request.digest() == commit.id);
+                (commit.slot.0, request.map_or_else(|| "noop".to_owned(), |request| request.op.to_string()))
+            })
+            .collect()
+    }
+
+    /// Asserts what a node has decided, slot by slot from 1.
+    pub fn expect_log(&self, who: &str, ops: &[&str]) -> &Self {
+        let expected: Vec<(u32, String)> = (1..).zip(ops.iter().map(|&op| op.to_owned())).collect();
+        assert_eq!(self.log(who), expected, "the log of {who}\n{}", self.told());
+        self
+    }
+
+    /// Asserts that a property is violated by now.
+    pub fn expect_violation(&self, property: Property) -> &Self {
+        let found = self.sim.violations().iter().any(|violation| violation.property == property);
+        assert!(found, "{property} holds, and should not\n{}", self.told());
+        self
+    }
+
+    /// Asserts that nothing is violated so far.
+    pub fn expect_no_violation(&self) -> &Self {
+        assert!(self.sim.violations().is_empty(), "{:?}\n{}", self.sim.violations(), self.told());
+        self
+    }
+
+    /// The replica of a name.
+    pub fn replica(&self, who: &str) -> &P::Replica {
+        self.sim.replica(self.seat(who)).expect("a replica")
+    }
+
+    /// A hash of a node's state.
+    pub fn state(&self, who: &str) -> u64 {
+        self.sim.state(self.seat(who)).expect("a node that shows its state").digest()
+    }
+
+    /// The value that a node decided in a slot.
+    pub fn decided(&self, who: &str, slot: u32) -> Option<crate::hash::Digest> {
+        self.sim.ledger().decided(self.seat(who), Slot(slot))
+    }
+
+    /// The simulation under the story.
+    pub const fn sim(&self) -> &Sim<P> {
+        &self.sim
+    }
+
+    /// The story so far as a scenario: it replays without the story.
+    pub fn scenario(&self) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        Arc::make_mut(&mut scenario.scheduler).script = self.sim.script().to_vec();
+        scenario
+    }
+
+    fn seat(&self, who: &str) -> Seat {
+        let seats = self.sim.seats().named(name(who)).unwrap_or_else(|error| panic!("{error}"));
+        seats.iter().next().expect("a name means a seat")
+    }
+
+    fn pick(&self, pattern: &str) -> Vec<Coordinates> {
+        let wanted = Pattern::new(pattern);
+        let in_flight = self.sim.in_flight();
+        let found: Vec<Coordinates> = in_flight
+            .into_iter()
+            .map(|(message, _)| message)
+            .filter(|message| wanted.matches(message))
+            .collect();
+        assert!(!found.is_empty(), "nothing matches `{pattern}`\n{}", self.told());
+        found
+    }
+
+    fn apply(&mut self, action: &Action) {
+        if let Err(error) = self.sim.apply(action) {
+            panic!("`{action}`: {error}\n{}", self.told());
+        }
+    }
+
+    /// What is in flight, which timers are armed, and what happened last.
+    fn told(&self) -> String {
+        let mut text = String::from("in flight:\n");
+        for (message, content) in self.sim.in_flight() {
+            let _ = writeln!(text, "  {message}: {content}");
+        }
+        text.push_str("timers:\n");
+        for (index, &node) in self.sim.seats().nodes().iter().enumerate() {
+            for (timer, at) in self.sim.timers(Seat(index as u8)) {
+                let _ = writeln!(text, "  {node} {timer} at {at}");
+            }
+        }
+        text.push_str("last events:\n");
+        let events = self.sim.events();
+        for event in events.iter().skip(events.len().saturating_sub(40)) {
+            let _ = writeln!(text, "  {event}");
+        }
+        text
+    }
+
+    /// Whether this happened, by its words: `contains("p0 view change")`.
+    pub fn noted(&self, words: &str) -> bool {
+        let said = |what: &What| matches!(what, What::Note { text, .. } if text.contains(words));
+        self.sim.events().iter().any(|event| said(&event.what))
+    }
+}
+
+fn name(who: &str) -> crate::ids::SeatName {
+    who.parse().unwrap_or_else(|error| panic!("{error}"))
+}

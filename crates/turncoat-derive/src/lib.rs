@@ -1,0 +1,374 @@
+//! `#[derive(Message)]` for a protocol's enum of messages and `#[derive(Part)]` for the structs inside them.
+//!
+//! They write what every protocol would otherwise write by hand: the kind of a message, its round, its line
+//! in a trace, and the enumerable table of named mutations. Both are used through `turncoat-core`, whose
+//! `part` module documents the table.
+//!
+//! ```ignore
+//! #[derive(Clone, PartialEq, Serialize, Deserialize, Message)]
+//! enum Msg {
+//!     Request(Signed<Request>),
+//!     #[message(view = m.view, slot = m.seq, phase = 1)]     // `m` is the variant's only field
+//!     PrePrepare(Signed<PrePrepare>),
+//!     #[message(view = *view, phase = 5, view_change)]       // named fields are bound by reference
+//!     ViewChange { view: View, prepared: Vec<Proof> },
+//! }
+//!
+//! #[derive(Clone, PartialEq, Serialize, Deserialize, Part)]
+//! struct PrePrepare {
+//!     #[part(label = "v")] view: View,                       // its name in a trace
+//!     #[part(label = "n")] seq: Slot,
+//!     #[part(skip)] padding: u64,                            // no liar touches it
+//! }
+//! ```
+//!
+//! `#[message(specials = PATH)]` on the enum names a `&'static [Special<Self>]`: mutations that no single
+//! field gives, such as a request exchanged together with its digest.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, parse_macro_input,
+};
+
+/// Derives `Part` for a struct.
+#[proc_macro_derive(Part, attributes(part))]
+pub fn derive_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    part(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `Message` and `Part` for an enum.
+#[proc_macro_derive(Message, attributes(message, part))]
+pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    message(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// One field: how code binds it, how tables and traces call it.
+struct Member {
+    binding: Ident,
+    path: String,
+    label: String,
+    skip: bool,
+    ty: syn::Type,
+}
+
+/// The field of a variant or struct, with its `#[part(...)]` read.
+fn member(field: &Field, index: usize, lone: bool) -> Result<Member> {
+    let name = field.ident.as_ref().map(|name| kebab(&name.to_string()));
+    let binding = match &field.ident {
+        Some(name) => name.clone(),
+        None if lone => Ident::new("m", Span::call_site()),
+        None => format_ident!("m{index}"),
+    };
+    // The only field of a tuple variant has no name of its own: `prepare.view`, not `prepare.0.view`.
+    let path = match &name {
+        Some(name) => format!(".{name}"),
+        None if lone => String::new(),
+        None => format!(".{index}"),
+    };
+    let mut member =
+        Member { binding, path, label: name.unwrap_or_default(), skip: false, ty: field.ty.clone() };
+    for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("part")) {
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("skip") {
+                member.skip = true;
+            } else if meta.path.is_ident("label") {
+                member.label = meta.value()?.parse::<LitStr>()?.value();
+            } else {
+                return Err(meta.error("expected `skip` or `label = \"...\"`"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(member)
+}
+
+fn members(fields: &Fields) -> Result<Vec<Member>> {
+    fields.iter().enumerate().map(|(i, field)| member(field, i, fields.len() == 1)).collect()
+}
+
+/// `{ a, b }`, `(m)` or nothing: the pattern that binds every member, with `prefix` before each name.
+fn pattern(fields: &Fields, members: &[Member], prefix: &str) -> TokenStream {
+    let names = members.iter().map(|m| &m.binding);
+    let bound: Vec<Ident> = members.iter().map(|m| format_ident!("{prefix}{}", m.binding)).collect();
+    match fields {
+        Fields::Named(_) => quote!({ #(#names: #bound),* }),
+        Fields::Unnamed(_) => quote!(( #(#bound),* )),
+        Fields::Unit => quote!(),
+    }
+}
+
+/// The bodies of the methods of `Part` over bound members.
+struct Bodies {
+    rows: TokenStream,
+    count: TokenStream,
+    mutate: TokenStream,
+    describe: TokenStream,
+    reseal: TokenStream,
+    requests: TokenStream,
+    substitute: TokenStream,
+}
+
+fn bodies(members: &[Member]) -> Bodies {
+    let mutable: Vec<&Member> = members.iter().filter(|m| !m.skip).collect();
+    let types: Vec<&syn::Type> = mutable.iter().map(|m| &m.ty).collect();
+    let names: Vec<&Ident> = mutable.iter().map(|m| &m.binding).collect();
+    let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
+    let paths = mutable.iter().map(|m| &m.path);
+    let described = members.iter().enumerate().map(|(i, m)| {
+        let (name, ty) = (&m.binding, &m.ty);
+        let space = if i == 0 { "" } else { " " };
+        let lead = if m.label.is_empty() { space.to_owned() } else { format!("{space}{}=", m.label) };
+        quote! { f.write_str(#lead)?; <#ty as Part>::describe(#name, f)?; }
+    });
+    Bodies {
+        rows: quote! { #(<#types as Part>::mutations(depth, &format!("{path}{}", #paths), table);)* },
+        count: quote! { 0 #(+ <#types as Part>::count(depth))* },
+        mutate: quote! {
+            #(
+                let count = <#types as Part>::count(depth);
+                if index < count {
+                    return <#types as Part>::mutate(#names, depth, index, #earlier, liar);
+                }
+                index -= count;
+            )*
+        },
+        describe: quote! { #(#described)* },
+        reseal: quote! { #(<#types as Part>::reseal(#names, keys);)* },
+        requests: quote! { #(<#types as Part>::requests(#names, found);)* },
+        substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
+    }
+}
+
+/// `use` lines for generated code.
+fn imports() -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use ::turncoat_core::part::{Depth, Liar, Mutation, Part};
+        #[allow(unused_imports)]
+        use ::turncoat_core::{client::Request, ids::NodeSet, message::{Message, RoundKey}, sign::Signed};
+    }
+}
+
+fn part(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.span(), "Part is for structs; an enum of messages derives Message"));
+    };
+    let members = members(&data.fields)?;
+    let Bodies { rows, count, mutate, describe, reseal, requests, substitute } = bodies(&members);
+    let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
+    let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
+    let name = &input.ident;
+    let imports = imports();
+    Ok(quote! {
+        const _: () = {
+            #imports
+            #[automatically_derived]
+            #[allow(unused_variables, unused_mut, unused_assignments, unreachable_code)]
+            impl Part for #name {
+                fn mutations(depth: Depth, path: &str, table: &mut Vec<Mutation>) { #rows }
+                fn count(depth: Depth) -> usize { #count }
+                fn mutate(
+                    &mut self, depth: Depth, mut index: usize, earlier: Option<&Self>, liar: &mut Liar<'_>,
+                ) -> bool {
+                    let Self #own = self;
+                    let (#(#earlier,)*) = match earlier {
+                        Some(Self #other) => (#(Some(#earlier),)*),
+                        None => Default::default(),
+                    };
+                    #mutate
+                    false
+                }
+                fn describe(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    let Self #own = self;
+                    #describe
+                    Ok(())
+                }
+                fn reseal(&mut self, keys: NodeSet) { let Self #own = self; #reseal }
+                fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
+                fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
+                    let Self #own = self;
+                    let mut changed = false;
+                    #substitute
+                    changed
+                }
+            }
+        };
+    })
+}
+
+/// What `#[message(...)]` says about a variant.
+#[derive(Default)]
+struct Round {
+    view: Option<Expr>,
+    slot: Option<Expr>,
+    phase: Option<Expr>,
+    view_change: bool,
+}
+
+fn round(attrs: &[Attribute]) -> Result<Round> {
+    let mut round = Round::default();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("message")) {
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("view_change") {
+                round.view_change = true;
+                return Ok(());
+            }
+            let place = match () {
+                () if meta.path.is_ident("view") => &mut round.view,
+                () if meta.path.is_ident("slot") => &mut round.slot,
+                () if meta.path.is_ident("phase") => &mut round.phase,
+                () => return Err(meta.error("expected `view`, `slot`, `phase` or `view_change`")),
+            };
+            *place = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+        if round.phase.is_some() && round.view.is_none() {
+            return Err(Error::new(attr.span(), "a round needs `view = ...` beside `phase = ...`"));
+        }
+    }
+    Ok(round)
+}
+
+fn specials(attrs: &[Attribute]) -> Result<TokenStream> {
+    let mut path = quote!(&[]);
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("message")) {
+        attr.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("specials") {
+                return Err(meta.error("expected `specials = PATH`"));
+            }
+            let expr: Expr = meta.value()?.parse()?;
+            path = quote!(#expr);
+            Ok(())
+        })?;
+    }
+    Ok(path)
+}
+
+fn message(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Enum(data) = &input.data else {
+        return Err(Error::new(input.span(), "Message is for enums; a struct inside a message derives Part"));
+    };
+    let specials = specials(&input.attrs)?;
+    let mut kinds = Vec::new();
+    let mut view_changes = Vec::new();
+    let [mut kind_arms, mut round_arms, mut slot_arms, mut row_arms, mut count_arms] =
+        [const { Vec::new() }; 5];
+    let [mut mutate_arms, mut describe_arms, mut reseal_arms, mut request_arms, mut substitute_arms] =
+        [const { Vec::new() }; 5];
+    for (i, variant) in data.variants.iter().enumerate() {
+        let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
+        let members = members(&variant.fields)?;
+        let (own, other) =
+            (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
+        let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
+        let Bodies { rows, count, mutate, describe, reseal, requests, substitute } = bodies(&members);
+        let round = round(&variant.attrs)?;
+        let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
+        let slot_or_zero = round.slot.as_ref().map_or(quote!(Default::default()), |slot| quote!(#slot));
+        let key = match (&round.view, &round.phase) {
+            (Some(view), Some(phase)) => {
+                quote!(Some(RoundKey { view: #view, slot: #slot_or_zero, phase: #phase }))
+            }
+            _ => quote!(None),
+        };
+        let lead = if members.is_empty() { kind.clone() } else { format!("{kind} ") };
+        kind_arms.push(quote!(Self::#name { .. } => #index,));
+        round_arms.push(quote!(Self::#name #own => #key,));
+        slot_arms.push(quote!(Self::#name #own => #slot,));
+        row_arms.push(quote!(#index => { let path = #kind; #rows }));
+        count_arms.push(quote!(#index => #count,));
+        mutate_arms.push(quote!(Self::#name #own => {
+            let (#(#earlier,)*) = match earlier {
+                Some(Self::#name #other) => (#(Some(#earlier),)*),
+                _ => Default::default(),
+            };
+            #mutate
+        }));
+        describe_arms.push(quote!(Self::#name #own => { f.write_str(#lead)?; #describe }));
+        reseal_arms.push(quote!(Self::#name #own => { #reseal }));
+        request_arms.push(quote!(Self::#name #own => { #requests }));
+        substitute_arms.push(quote!(Self::#name #own => { #substitute }));
+        kinds.push(kind);
+        view_changes.push(round.view_change);
+    }
+    let name = &input.ident;
+    let imports = imports();
+    Ok(quote! {
+        const _: () = {
+            #imports
+            use ::turncoat_core::message::{Special, special_rows};
+
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl Message for #name {
+                const KINDS: &'static [&'static str] = &[#(#kinds),*];
+                const VIEW_CHANGE: &'static [bool] = &[#(#view_changes),*];
+                fn kind(&self) -> u8 { match self { #(#kind_arms)* } }
+                fn round(&self) -> Option<RoundKey> { match self { #(#round_arms)* } }
+                fn slot(&self) -> Option<::turncoat_core::ids::Slot> { match self { #(#slot_arms)* } }
+                fn mutations_of(kind: u8, table: &mut Vec<Mutation>) {
+                    let depth = Depth::default();
+                    match kind {
+                        #(#row_arms)*
+                        _ => {}
+                    }
+                    let specials: &'static [Special<Self>] = #specials;
+                    special_rows::<Self>(kind, specials, table);
+                }
+            }
+
+            #[automatically_derived]
+            #[allow(unused_variables, unused_mut, unused_assignments)]
+            impl Part for #name {
+                fn mutations(_: Depth, _: &str, table: &mut Vec<Mutation>) {
+                    (0..Self::KINDS.len() as u8).for_each(|kind| Self::mutations_of(kind, table));
+                }
+                fn count(_: Depth) -> usize {
+                    let mut table = Vec::new();
+                    <Self as Part>::mutations(Depth::default(), "", &mut table);
+                    table.len()
+                }
+                fn mutate(
+                    &mut self, depth: Depth, mut index: usize, earlier: Option<&Self>, liar: &mut Liar<'_>,
+                ) -> bool {
+                    let kind = self.kind();
+                    match self { #(#mutate_arms)* }
+                    let specials: &'static [Special<Self>] = #specials;
+                    let special = specials.iter().filter(|s| s.kind == Self::KINDS[usize::from(kind)]).nth(index);
+                    special.is_some_and(|special| (special.apply)(self, liar))
+                }
+                fn describe(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    match self { #(#describe_arms)* }
+                    Ok(())
+                }
+                fn reseal(&mut self, keys: NodeSet) { match self { #(#reseal_arms)* } }
+                fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
+                fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
+                    let mut changed = false;
+                    match self { #(#substitute_arms)* }
+                    changed
+                }
+            }
+        };
+    })
+}
+
+/// `PrePrepare` and `pre_prepare` as `pre-prepare`.
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for (i, c) in name.char_indices() {
+        match c {
+            '_' => out.push('-'),
+            c if c.is_uppercase() => {
+                out.push_str(if i > 0 { "-" } else { "" });
+                out.extend(c.to_lowercase());
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
