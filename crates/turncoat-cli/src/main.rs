@@ -1,0 +1,2 @@
+//! The command `turncoat`.
+fn main() {}
