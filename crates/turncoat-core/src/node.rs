@@ -138,7 +138,7 @@ pub trait Node<P: Protocol>: 'static {
 /// keeps std's maps, whose order is random, out at compile time.
 pub trait State {
     /// A stable hash.
-    fn digest(&self) -> u64;
+    fn state_hash(&self) -> u64;
     /// As JSON, for tables and diffs.
     fn json(&self) -> serde_json::Value;
     /// As Rust shows it.
@@ -146,7 +146,7 @@ pub trait State {
 }
 
 impl<T: Hash + Debug + Serialize> State for T {
-    fn digest(&self) -> u64 {
+    fn state_hash(&self) -> u64 {
         stable_hash(0x57A7E, self)
     }
     fn json(&self) -> serde_json::Value {

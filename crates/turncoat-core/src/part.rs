@@ -18,6 +18,7 @@
 //! | [`Cert`] | `=earlier`, `.drop-signer`, `.repeat-signer`, `.forge` | |
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -425,5 +426,29 @@ impl<T: Part + PartialEq> Part for Cert<T> {
     }
     fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
         self.edit(keys, |body| body.substitute(old, new, keys))
+    }
+}
+
+impl<T: Part> Part for Arc<T> {
+    fn mutations(depth: Depth, path: &str, table: &mut Vec<Mutation>) {
+        T::mutations(depth, path, table);
+    }
+    fn count(depth: Depth) -> usize {
+        T::count(depth)
+    }
+    fn mutate(&mut self, depth: Depth, index: usize, earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        Self::make_mut(self).mutate(depth, index, earlier.map(|e| &**e), liar)
+    }
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        T::describe(self, f)
+    }
+    fn reseal(&mut self, keys: NodeSet) {
+        Self::make_mut(self).reseal(keys);
+    }
+    fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
+        T::requests(self, found);
+    }
+    fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
+        Self::make_mut(self).substitute(old, new, keys)
     }
 }

@@ -760,7 +760,7 @@ impl<P: Protocol> Sim<P> {
             let text = Described(self.slab.get(payload)).to_string();
             self.io.record(What::Deliver { src, dst, text, lie: header.lie });
         }
-        let before = header.lie.then(|| self.nodes[dst.index()].state().map(State::digest));
+        let before = header.lie.then(|| self.nodes[dst.index()].state().map(State::state_hash));
         let sent_before = self.sendings;
         if self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance) {
             self.deliver_to_face(header);
@@ -768,7 +768,7 @@ impl<P: Protocol> Sim<P> {
             self.hand_over(dst, src, payload);
         }
         if let Some(before) = before {
-            let after = self.nodes[dst.index()].state().map(State::digest);
+            let after = self.nodes[dst.index()].state().map(State::state_hash);
             let changed = before.is_some() && before != after;
             self.injected.accepted += u32::from(changed || self.sendings != sent_before);
         }

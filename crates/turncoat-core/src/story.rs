@@ -229,9 +229,14 @@ impl<P: Protocol> Story<P> {
         self.sim.replica(self.seat(who)).expect("a replica")
     }
 
+    /// A node's state, field by field.
+    pub fn json(&self, who: &str) -> serde_json::Value {
+        self.sim.state(self.seat(who)).expect("a node that shows its state").json()
+    }
+
     /// A hash of a node's state.
     pub fn state(&self, who: &str) -> u64 {
-        self.sim.state(self.seat(who)).expect("a node that shows its state").digest()
+        self.sim.state(self.seat(who)).expect("a node that shows its state").state_hash()
     }
 
     /// The value that a node decided in a slot.

@@ -15,9 +15,10 @@
 //! }
 //!
 //! #[derive(Clone, PartialEq, Serialize, Deserialize, Part)]
+//! #[part(labels(v, n))]                                      // the fields' names in a trace, in order
 //! struct PrePrepare {
-//!     #[part(label = "v")] view: View,                       // its name in a trace
-//!     #[part(label = "n")] seq: Slot,
+//!     view: View,
+//!     seq: Slot,
 //!     #[part(skip)] padding: u64,                            // no liar touches it
 //! }
 //! ```
@@ -28,9 +29,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, parse_macro_input,
-};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Result, parse_macro_input};
 
 /// Derives `Part` for a struct.
 #[proc_macro_derive(Part, attributes(part))]
@@ -73,14 +72,8 @@ fn member(field: &Field, index: usize, lone: bool) -> Result<Member> {
         Member { binding, path, label: name.unwrap_or_default(), skip: false, ty: field.ty.clone() };
     for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("part")) {
         attr.parse_nested_meta(|meta| {
-            if meta.path.is_ident("skip") {
-                member.skip = true;
-            } else if meta.path.is_ident("label") {
-                member.label = meta.value()?.parse::<LitStr>()?.value();
-            } else {
-                return Err(meta.error("expected `skip` or `label = \"...\"`"));
-            }
-            Ok(())
+            member.skip = meta.path.is_ident("skip");
+            if member.skip { Ok(()) } else { Err(meta.error("expected `skip`")) }
         })?;
     }
     Ok(member)
@@ -95,6 +88,7 @@ fn pattern(fields: &Fields, members: &[Member], prefix: &str) -> TokenStream {
     let names = members.iter().map(|m| &m.binding);
     let bound: Vec<Ident> = members.iter().map(|m| format_ident!("{prefix}{}", m.binding)).collect();
     match fields {
+        Fields::Named(_) if prefix.is_empty() => quote!({ #(#names),* }),
         Fields::Named(_) => quote!({ #(#names: #bound),* }),
         Fields::Unnamed(_) => quote!(( #(#bound),* )),
         Fields::Unit => quote!(),
@@ -143,6 +137,23 @@ fn bodies(members: &[Member]) -> Bodies {
     }
 }
 
+/// The names in `#[part(labels(...))]` on a struct.
+fn labels(attrs: &[Attribute]) -> Result<Vec<Ident>> {
+    let mut labels = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("part")) {
+        attr.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("labels") {
+                return Err(meta.error("expected `labels(...)`"));
+            }
+            meta.parse_nested_meta(|label| {
+                labels.push(label.path.require_ident()?.clone());
+                Ok(())
+            })
+        })?;
+    }
+    Ok(labels)
+}
+
 /// `use` lines for generated code.
 fn imports() -> TokenStream {
     quote! {
@@ -157,7 +168,10 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         return Err(Error::new(input.span(), "Part is for structs; an enum of messages derives Message"));
     };
-    let members = members(&data.fields)?;
+    let mut members = members(&data.fields)?;
+    for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
+        member.label = label.to_string();
+    }
     let Bodies { rows, count, mutate, describe, reseal, requests, substitute } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();

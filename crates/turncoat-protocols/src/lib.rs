@@ -1,1 +1,14 @@
-//! turncoat-protocols
+//! Consensus protocols to be tested: the correct ones, and variants with their known bugs.
+//!
+//! One module per protocol. Each reads as the paper's rules beside the code; deviations from them are named
+//! flags of the protocol's configuration, all off in the plain protocol.
+#![forbid(unsafe_code)]
+
+use turncoat_core::runner::Entry;
+
+pub mod pbft;
+
+/// All protocols and their named variants.
+pub fn all() -> Vec<Entry> {
+    pbft::entries()
+}

@@ -1,0 +1,148 @@
+//! What PBFT's replicas and clients say. In traces the fields carry the papers' letters: v, n, d, m.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use turncoat_core::client::Request;
+use turncoat_core::hash::Digest;
+use turncoat_core::ids::{NodeId, Slot, View};
+use turncoat_core::sign::{Cert, Signed};
+use turncoat_core::{Message, Part};
+
+/// A message. What may be relayed or counted in a certificate is signed.
+#[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
+pub enum Msg {
+    /// From a client, or forwarded by a backup.
+    Request(Signed<Request>),
+    /// The primary proposes.
+    #[message(view = m.view, slot = m.seq, phase = 1)]
+    PrePrepare(Signed<PrePrepare>),
+    /// A backup has accepted the proposal.
+    #[message(view = m.view, slot = m.seq, phase = 2)]
+    Prepare(Signed<Prepare>),
+    /// A replica has a prepared certificate.
+    #[message(view = m.view, slot = m.seq, phase = 3)]
+    Commit(Signed<Commit>),
+    /// The result.
+    #[message(view = m.view, slot = m.seq, phase = 4)]
+    Reply(Signed<Reply>),
+    /// A replica wants a new view.
+    #[message(view = m.view, phase = 5, view_change)]
+    ViewChange(Arc<Signed<ViewChange>>),
+    /// The primary of the new view starts it.
+    #[message(view = m.view, phase = 6, view_change)]
+    NewView(Arc<Signed<NewView>>),
+    /// A replica has executed up to here.
+    #[message(slot = m.seq)]
+    Checkpoint(Signed<Checkpoint>),
+    /// Asks for the history after the number `after` up to the checkpoint `seq`.
+    #[message(slot = m.seq)]
+    Fetch(Fetch),
+    /// The answer.
+    State(Arc<State>),
+    /// Asks for the proof that this number is committed.
+    #[message(slot = *m)]
+    SlotFetch(Slot),
+    /// The answer.
+    SlotProof(Arc<SlotProof>),
+    /// Asks for the NEW-VIEW of the receiver's view, which is later than this.
+    QueryView(View),
+}
+
+/// PRE-PREPARE(v, n, d, m). No request is the null request, which only a NEW-VIEW may propose; its digest is null.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, n, d, m))]
+pub struct PrePrepare {
+    pub(super) view: View,
+    pub(super) seq: Slot,
+    pub(super) digest: Digest,
+    pub(super) request: Option<Signed<Request>>,
+}
+
+/// PREPARE(v, n, d).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, n, d))]
+pub struct Prepare {
+    pub(super) view: View,
+    pub(super) seq: Slot,
+    pub(super) digest: Digest,
+}
+
+/// COMMIT(v, n, d).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, n, d))]
+pub struct Commit {
+    pub(super) view: View,
+    pub(super) seq: Slot,
+    pub(super) digest: Digest,
+}
+
+/// REPLY(v, t, c, r), and n: it gives the message a round, and nobody reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, t, c, r, n))]
+pub struct Reply {
+    pub(super) view: View,
+    pub(super) ts: u32,
+    #[part(skip)]
+    pub(super) client: NodeId,
+    pub(super) result: u64,
+    #[part(skip)]
+    pub(super) seq: Slot,
+}
+
+/// CHECKPOINT(n, d): d is the digest of the history up to n.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(n, d))]
+pub struct Checkpoint {
+    pub(super) seq: Slot,
+    pub(super) digest: Digest,
+}
+
+/// A prepared certificate: the PRE-PREPARE and 2f matching PREPAREs of backups.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub(super) struct Prepared {
+    pub(super) pre_prepare: Signed<PrePrepare>,
+    pub(super) prepares: Cert<Prepare>,
+}
+
+/// VIEW-CHANGE(v, h, C, P): the view wanted, the stable checkpoint with its proof (none while h = 0), and a
+/// certificate for each request prepared above it.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, h, C, P))]
+pub struct ViewChange {
+    pub(super) view: View,
+    pub(super) h: Slot,
+    pub(super) checkpoint: Option<Cert<Checkpoint>>,
+    pub(super) prepared: Vec<Prepared>,
+}
+
+/// NEW-VIEW(v, V, O): the votes for the view, and the proposals that follow from them.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+#[part(labels(v, V, O))]
+pub struct NewView {
+    pub(super) view: View,
+    pub(super) votes: Vec<Arc<Signed<ViewChange>>>,
+    pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
+}
+
+/// FETCH(after, n).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct Fetch {
+    pub(super) after: Slot,
+    pub(super) seq: Slot,
+}
+
+/// The history from `after` to a checkpoint, none for a no-op, and f+1 or more CHECKPOINTs that prove it.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct State {
+    pub(super) after: Slot,
+    pub(super) entries: Vec<Option<Request>>,
+    pub(super) proof: Cert<Checkpoint>,
+}
+
+/// A commit certificate: the PRE-PREPARE and 2f+1 matching COMMITs.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct SlotProof {
+    pub(super) pre_prepare: Signed<PrePrepare>,
+    pub(super) commits: Cert<Commit>,
+}

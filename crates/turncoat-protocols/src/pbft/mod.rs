@@ -1,0 +1,195 @@
+//! PBFT: practical Byzantine fault tolerance (Castro and Liskov, OSDI '99; TOCS '02), n = 3f+1.
+//!
+//! **Normal case.** The primary of view v gives each request a sequence number n and sends PRE-PREPARE(v,n,d,m).
+//! A backup that accepts it sends PREPARE(v,n,d). With the PRE-PREPARE and 2f PREPAREs of others' the request is
+//! *prepared*: the replica sends COMMIT(v,n,d). With 2f+1 COMMITs it is *committed*, and executed once all lower
+//! numbers are. A client accepts a result that f+1 replicas report.
+//!
+//! **Checkpoints.** Every K executions a replica sends CHECKPOINT(n,d) with a digest of its history. 2f+1 equal
+//! ones make it *stable*: everything up to n is forgotten, and the window of valid numbers h < n <= h+L moves on.
+//! Who lags behind a checkpoint fetches the history and checks it against the digest.
+//!
+//! **View change.** A backup that waits too long stops taking part in view v and sends VIEW-CHANGE(v+1,h,C,P): its
+//! stable checkpoint with proof C, and in P a certificate for each prepared request above it. The primary of v+1
+//! answers 2f+1 of them with NEW-VIEW(v+1,V,O): for each number the request with the certificate of the highest
+//! view, or null. Backups compute O themselves and accept nothing else.
+//!
+//! Rules that the papers leave open, or put into words only, are ours and say so:
+//! - what is unanswered is sent again every `retransmit` ticks; the paper assumes channels that do that;
+//! - a replica that sees f+1 COMMITs for a number it cannot complete asks for the proof (`slot-fetch`);
+//! - the view-change timer starts when 2f+1 replicas want this view *or a later one*. With "this view" alone, as
+//!   printed, replicas that retransmit only their latest vote can wait for each other for ever.
+//!
+//! | file | rules |
+//! |---|---|
+//! | `messages` | what is said |
+//! | `replica` | state, normal case, timers |
+//! | `checkpoint` | checkpoints, garbage collection, state transfer, slot catch-up |
+//! | `view_change` | VIEW-CHANGE, NEW-VIEW |
+
+use serde::{Deserialize, Serialize};
+use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
+use turncoat_core::ids::{NodeId, Slot, Time, View};
+use turncoat_core::message::{Message, RoundKey};
+use turncoat_core::node::{ClientWork, Cluster, Protocol};
+use turncoat_core::runner::Entry;
+use turncoat_core::sign::{Signed, Signer};
+
+mod checkpoint;
+mod messages;
+mod replica;
+mod view_change;
+
+pub use messages::Msg;
+use messages::{Commit, Prepare};
+pub use replica::Replica;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Pbft;
+
+/// Parameters; times are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// K: executions between two checkpoints.
+    pub checkpoint: u32,
+    /// L: how far sequence numbers may run ahead of the stable checkpoint; 0 means 2K.
+    pub window: u32,
+    /// How long a backup waits for a request at first.
+    pub request_timeout: Time,
+    /// How often what is unanswered is sent again.
+    pub retransmit: Time,
+    /// Whether a replica asks for the proof of a slot that others have committed.
+    pub slot_fetch: bool,
+    /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered
+    /// requests then need 2f+1 too: f+1 and 2f+1 replies may share only a faulty replica, so that a read could
+    /// miss a write that has completed.
+    pub read_only: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            checkpoint: 4,
+            window: 0,
+            request_timeout: Time(500),
+            retransmit: Time(150),
+            slot_fetch: true,
+            read_only: false,
+        }
+    }
+}
+
+/// The timers of replicas and clients.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Timer {
+    /// A pending request is late, or the new view is.
+    Request,
+    /// The NEW-VIEW is late.
+    ViewChange,
+    /// Time to send again what is unanswered.
+    Retransmit,
+    /// The state has not come.
+    Fetch,
+    /// The client's.
+    Client(ClientTimer),
+}
+
+impl From<ClientTimer> for Timer {
+    fn from(timer: ClientTimer) -> Self {
+        Self::Client(timer)
+    }
+}
+
+/// What runs are counted for: indices into [`Protocol::MARKS`].
+pub(crate) mod mark {
+    pub(crate) const VIEW_CHANGE: usize = 0;
+    pub(crate) const NEW_VIEW: usize = 1;
+    pub(crate) const NEW_VIEW_NULL: usize = 2;
+    pub(crate) const STABLE_CHECKPOINT: usize = 3;
+    pub(crate) const STATE_TRANSFER: usize = 4;
+    pub(crate) const SLOT_FETCH: usize = 5;
+}
+
+impl Protocol for Pbft {
+    const NAME: &'static str = "pbft";
+    const ABOUT: &'static str =
+        "PBFT, complete and correct: checkpoints, state transfer, view changes, slot catch-up";
+    const MARKS: &'static [&'static str] =
+        &["view-change", "new-view", "new-view-null", "stable-checkpoint", "state-transfer", "slot-fetch"];
+
+    type Msg = Msg;
+    type Timer = Timer;
+    type Replica = Replica;
+    type Client = QuorumClient;
+    type Config = Config;
+
+    fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
+        Replica::new(id, cluster, config)
+    }
+
+    fn client(_: NodeId, cluster: &Cluster, config: &Config, work: &ClientWork) -> QuorumClient {
+        let ordered = if config.read_only { cluster.quorum() } else { cluster.weak() };
+        QuorumClient::new(work, ReplyQuorum { ordered, read: cluster.quorum() })
+    }
+
+    /// The first PRE-PREPARE is round 1.
+    fn origin() -> RoundKey {
+        RoundKey { view: View(0), slot: Slot(1), phase: 0 }
+    }
+
+    fn number(key: RoundKey) -> u32 {
+        4 * key.slot.0.saturating_sub(1) + u32::from(key.phase.min(4)) + key.view.0
+    }
+
+    /// ByzzFuzz's rounds for PBFT: four per request. Its formula can give less than one (a PRE-PREPARE right
+    /// after a NEW-VIEW); the kernel raises a counter by at least one.
+    fn advance(old: RoundKey, new: RoundKey) -> u32 {
+        let (from, to) = (u32::from(old.phase), u32::from(new.phase));
+        match () {
+            () if new.view > old.view => 1,
+            () if new.slot > old.slot => (to + 4).saturating_sub(from),
+            () => to.saturating_sub(from),
+        }
+    }
+
+    /// A vote beside an own PRE-PREPARE: a primary's honest code sends no PREPARE.
+    fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
+        let Msg::PrePrepare(pp) = like else { return None };
+        let (view, seq, digest) = (pp.view, pp.seq, pp.digest);
+        match Msg::KINDS[usize::from(kind)] {
+            "prepare" => Some(Msg::Prepare(signer.sign(Prepare { view, seq, digest }))),
+            "commit" => Some(Msg::Commit(signer.sign(Commit { view, seq, digest }))),
+            _ => None,
+        }
+    }
+}
+
+impl Service for Pbft {
+    fn request(request: Signed<Request>) -> Msg {
+        Msg::Request(request)
+    }
+
+    fn reply(msg: &Msg) -> Option<Reply> {
+        match msg {
+            Msg::Reply(r) if r.valid() => {
+                Some(Reply { client: r.client, ts: r.ts, view: r.view, result: r.result })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The protocol and its named variants.
+pub fn entries() -> Vec<Entry> {
+    let classic = toml::toml! { slot-fetch = false };
+    vec![
+        Entry::of::<Pbft>(),
+        Entry::preset::<Pbft>(
+            "pbft-classic",
+            "PBFT as published: no slot catch-up between checkpoints",
+            classic,
+        ),
+    ]
+}
