@@ -39,5 +39,6 @@ pub mod sim;
 pub mod story;
 pub mod strategy;
 pub mod votes;
+mod wheel;
 
 pub use turncoat_derive::{Message, Part};

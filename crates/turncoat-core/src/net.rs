@@ -13,8 +13,6 @@ pub struct Header {
     pub id: u32,
     /// Where its payload is.
     pub payload: u32,
-    /// The round of its sender when it was sent; 0 for messages without one.
-    pub round: u32,
     /// Who sent it.
     pub src: Seat,
     /// Who gets it.
@@ -109,17 +107,28 @@ impl Due {
     const NONE: Self = Self { at: Self::NEVER, order: 0, armed: 0 };
 }
 
+/// What a scheduler may know of all timers.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarms<'a> {
+    /// By seat.
+    pub due: &'a [Due],
+    /// The seat whose timer fires first, and when.
+    pub first: Option<(Seat, Time)>,
+}
+
 /// The armed timers of all seats.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     seats: Vec<SmallVec<[Armed<T>; 4]>>,
     due: Vec<Due>,
+    /// The seat whose timer fires first, if any.
+    first: Option<Seat>,
     order: u32,
 }
 
 impl<T: Copy + Ord> Timers<T> {
     pub(crate) const fn new() -> Self {
-        Self { seats: Vec::new(), due: Vec::new(), order: 0 }
+        Self { seats: Vec::new(), due: Vec::new(), first: None, order: 0 }
     }
 
     pub(crate) fn reset(&mut self, seats: usize) {
@@ -127,6 +136,7 @@ impl<T: Copy + Ord> Timers<T> {
         self.seats.resize_with(seats, SmallVec::new);
         self.due.clear();
         self.due.resize(seats, Due::NONE);
+        self.first = None;
         self.order = 0;
     }
 
@@ -174,8 +184,13 @@ impl<T: Copy + Ord> Timers<T> {
         self.seats[seat.index()].iter().map(|timer| (timer.key, timer.at))
     }
 
-    pub(crate) fn due(&self) -> &[Due] {
-        &self.due
+    pub(crate) fn alarms(&self) -> Alarms<'_> {
+        Alarms { due: &self.due, first: self.first.map(|seat| (seat, self.due[seat.index()].at)) }
+    }
+
+    /// When the first timer of a seat fires.
+    pub(crate) fn due(&self, seat: Seat) -> Time {
+        self.due[seat.index()].at
     }
 
     /// Moves a seat's timers by a jump of its clock.
@@ -196,5 +211,16 @@ impl<T: Copy + Ord> Timers<T> {
         }
         due.armed = list.len() as u32;
         self.due[seat.index()] = due;
+        let key = |seat: Seat| (self.due[seat.index()].at, self.due[seat.index()].order);
+        match self.first {
+            // Another seat is still first.
+            Some(first) if first != seat && key(first) <= key(seat) => {}
+            // This seat was first and may no longer be: look at all of them.
+            Some(first) if first == seat => {
+                let all = (0..self.due.len()).map(|i| Seat(i as u8));
+                self.first = all.filter(|&seat| self.due(seat) != Due::NEVER).min_by_key(|&seat| key(seat));
+            }
+            _ => self.first = (due.at != Due::NEVER).then_some(seat),
+        }
     }
 }

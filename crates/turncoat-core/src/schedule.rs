@@ -3,17 +3,17 @@
 //! A scheduler is a queue with an opinion: the kernel pushes the headers of messages that were sent, and asks
 //! for the next event. Whatever it chooses, the clock rises to the time of the event and never falls.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::{Seat, SeatName};
-use crate::net::{Due, Header};
+use crate::net::{Alarms, Due, Header};
 use crate::rng::Rng;
 use crate::scenario::{SchedulerName, SchedulerSpec, TimerRule};
+use crate::wheel::Timed;
 
 /// What a scheduler chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub enum Choice {
 pub trait Scheduler {
     /// A message was sent.
     fn push(&mut self, header: Header);
-    /// Chooses the next event; nothing if none is enabled. `due` has one entry per seat.
-    fn pick(&mut self, due: &[Due], rng: &mut Rng) -> Option<Choice>;
+    /// Chooses the next event; nothing if none is enabled.
+    fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice>;
     /// Messages in flight.
     fn len(&self) -> usize;
     /// Whether none is in flight.
@@ -65,11 +65,6 @@ pub(crate) fn scheduler(spec: &SchedulerSpec, seats: usize) -> Box<dyn Scheduler
     }
 }
 
-fn earliest(due: &[Due]) -> Option<(usize, Due)> {
-    let first = due.iter().enumerate().min_by_key(|(_, due)| (due.at, due.order))?;
-    (first.1.at != Due::NEVER).then_some((first.0, *first.1))
-}
-
 /// Messages in the order in which they were sent; the earliest timer when none is left.
 #[derive(Default)]
 struct Fifo(VecDeque<Header>);
@@ -78,10 +73,10 @@ impl Scheduler for Fifo {
     fn push(&mut self, header: Header) {
         self.0.push_back(header);
     }
-    fn pick(&mut self, due: &[Due], _: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, alarms: &Alarms<'_>, _: &mut Rng) -> Option<Choice> {
         match self.0.pop_front() {
             Some(header) => Some(Choice::Deliver(header)),
-            None => earliest(due).map(|(seat, _)| Choice::Fire(Seat(seat as u8))),
+            None => alarms.first.map(|(seat, _)| Choice::Fire(seat)),
         }
     }
     fn len(&self) -> usize {
@@ -93,66 +88,6 @@ impl Scheduler for Fifo {
     fn take(&mut self, id: u32) -> Option<Header> {
         let index = self.0.iter().position(|header| header.id == id)?;
         self.0.remove(index)
-    }
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// By virtual time. Ties: messages before timers, then in the order of sending.
-#[derive(Default)]
-pub(crate) struct Timed(BinaryHeap<Reverse<ByTime>>);
-
-#[derive(Clone, Copy)]
-struct ByTime(Header);
-
-impl ByTime {
-    const fn key(&self) -> u128 {
-        (self.0.at.0 as u128) << 32 | self.0.id as u128
-    }
-}
-impl PartialEq for ByTime {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-impl Eq for ByTime {}
-impl PartialOrd for ByTime {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for ByTime {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl Scheduler for Timed {
-    fn push(&mut self, header: Header) {
-        self.0.push(Reverse(ByTime(header)));
-    }
-    fn pick(&mut self, due: &[Due], _: &mut Rng) -> Option<Choice> {
-        let timer = earliest(due);
-        match (self.0.peek(), timer) {
-            (Some(Reverse(ByTime(header))), Some((seat, due))) if due.at < header.at => {
-                Some(Choice::Fire(Seat(seat as u8)))
-            }
-            (Some(_), _) => self.0.pop().map(|Reverse(ByTime(header))| Choice::Deliver(header)),
-            (None, Some((seat, _))) => Some(Choice::Fire(Seat(seat as u8))),
-            (None, None) => None,
-        }
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn visit(&self, see: &mut dyn FnMut(&Header)) {
-        self.0.iter().for_each(|Reverse(ByTime(header))| see(header));
-    }
-    fn take(&mut self, id: u32) -> Option<Header> {
-        let found = self.0.iter().map(|Reverse(ByTime(header))| *header).find(|header| header.id == id);
-        self.0.retain(|Reverse(ByTime(header))| header.id != id);
-        found
     }
     fn clear(&mut self) {
         self.0.clear();
@@ -249,13 +184,13 @@ impl Scheduler for Async {
     fn push(&mut self, header: Header) {
         if header.from_client { self.requests.push(header) } else { self.messages.push(header) }
     }
-    fn pick(&mut self, due: &[Due], rng: &mut Rng) -> Option<Choice> {
-        Some(match self.spec.draw(self.messages.len(), self.requests.len(), armed(due), rng)? {
+    fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice> {
+        Some(match self.spec.draw(self.messages.len(), self.requests.len(), armed(alarms.due), rng)? {
             Class::Message(k) => Choice::Deliver(self.messages.swap_remove(k)),
             Class::Request(k) => Choice::Deliver(self.requests.swap_remove(k)),
             Class::Drop(k) => Choice::Drop(self.messages.swap_remove(k)),
             Class::Mutate(k) => Choice::Mutate(self.messages.swap_remove(k)),
-            Class::Timer(k) => Choice::Fire(seat_of_timer(due, k)),
+            Class::Timer(k) => Choice::Fire(seat_of_timer(alarms.due, k)),
         })
     }
     fn len(&self) -> usize {
@@ -309,12 +244,12 @@ impl Scheduler for Sync {
         mailbox.push_back(header);
         self.len += 1;
     }
-    fn pick(&mut self, due: &[Due], rng: &mut Rng) -> Option<Choice> {
-        Some(match self.spec.draw(self.busy.len(), 0, armed(due), rng)? {
+    fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice> {
+        Some(match self.spec.draw(self.busy.len(), 0, armed(alarms.due), rng)? {
             Class::Message(k) | Class::Request(k) => Choice::Deliver(self.pop(k)),
             Class::Drop(k) => Choice::Drop(self.pop(k)),
             Class::Mutate(k) => Choice::Mutate(self.pop(k)),
-            Class::Timer(k) => Choice::Fire(seat_of_timer(due, k)),
+            Class::Timer(k) => Choice::Fire(seat_of_timer(alarms.due, k)),
         })
     }
     fn len(&self) -> usize {

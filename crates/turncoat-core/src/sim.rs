@@ -35,9 +35,10 @@ use crate::scenario::{
     Gst, Latency, Limits, Network, ProtocolSpec, SCHEMA, Scenario, ScenarioError, SchedulerName, Trust,
     invalid,
 };
-use crate::schedule::{Action, Choice, Coordinates, Scheduler, Timed, scheduler};
+use crate::schedule::{Action, Choice, Coordinates, Scheduler, scheduler};
 use crate::seats::Seats;
 use crate::sign::Signer;
+use crate::wheel::Timed;
 
 /// A replica or a client in its seat.
 enum AnyNode<P: Protocol> {
@@ -530,7 +531,7 @@ impl<P: Protocol> Sim<P> {
         if self.scheduler_name == SchedulerName::Script && !self.calm {
             self.begin_calm();
         }
-        match self.scheduler.pick(self.io.timers.due(), &mut self.schedule_rng) {
+        match self.scheduler.pick(&self.io.timers.alarms(), &mut self.schedule_rng) {
             Some(choice) => self.carry_out(choice),
             None => self.idle(),
         }
@@ -544,7 +545,7 @@ impl<P: Protocol> Sim<P> {
         if self.adversary.is_some() {
             let at = match choice {
                 Choice::Deliver(header) | Choice::Drop(header) | Choice::Mutate(header) => header.at,
-                Choice::Fire(seat) => self.io.timers.due()[seat.index()].at,
+                Choice::Fire(seat) => self.io.timers.due(seat),
             };
             self.due_deeds(self.io.step, at.max(self.io.time));
         }
@@ -589,7 +590,7 @@ impl<P: Protocol> Sim<P> {
         let end = match (self.goal_at, end) {
             (Some(_), Some(_)) => Some(End::Goal),
             (Some((time, step)), None) => {
-                let next = self.io.timers.due().iter().map(|due| due.at).min().unwrap_or(Due::NEVER);
+                let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
                 let over = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
                 (over || self.io.step > step + limits.tail).then_some(End::Goal)
             }
@@ -964,7 +965,7 @@ impl<P: Protocol> Sim<P> {
             self.send_judged(src, dst, payload, kind, key);
         } else {
             self.slab.hold(payload);
-            self.push_copy(src, dst, payload, kind, key, Time(0), false);
+            self.push_copy(src, dst, payload, kind, Time(0), false);
         }
     }
 
@@ -1001,11 +1002,11 @@ impl<P: Protocol> Sim<P> {
             (Some((payload, lie)), fate) => {
                 for _ in 0..verdict.extra {
                     self.slab.hold(payload);
-                    self.push_copy(src, dst, payload, kind, key, verdict.delay, lie);
+                    self.push_copy(src, dst, payload, kind, verdict.delay, lie);
                 }
                 match fate {
                     Fate::Hold(until) => self.hold(src, dst, payload, kind, lie, until),
-                    _ => self.push_copy(src, dst, payload, kind, key, verdict.delay, lie),
+                    _ => self.push_copy(src, dst, payload, kind, verdict.delay, lie),
                 }
             }
         }
@@ -1150,18 +1151,7 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a header has that many fields")]
-    fn push_copy(
-        &mut self,
-        src: Seat,
-        dst: Seat,
-        payload: u32,
-        kind: u8,
-        key: Option<RoundKey>,
-        delay: Time,
-        lie: bool,
-    ) {
-        let round = if key.is_some() { self.rounds[src.index()].number } else { 0 };
+    fn push_copy(&mut self, src: Seat, dst: Seat, payload: u32, kind: u8, delay: Time, lie: bool) {
         let mut at = self.io.time + self.latency() + delay;
         if self.network.fifo {
             let last = &mut self.links[src.index() * self.nodes.len() + dst.index()];
@@ -1169,7 +1159,7 @@ impl<P: Protocol> Sim<P> {
             *last = at;
         }
         let from_client = self.io.seats.node(src).is_client();
-        self.push(Header { at, id: 0, payload, round, src, dst, kind, from_client, lie });
+        self.push(Header { at, id: 0, payload, src, dst, kind, from_client, lie });
     }
 
     fn push(&mut self, mut header: Header) {
@@ -1222,13 +1212,12 @@ impl<P: Protocol> Sim<P> {
             return;
         }
         self.injected.held += 1;
-        let round = self.rounds[src.index()].number;
         let from_client = self.io.seats.node(src).is_client();
         if self.io.recording.is_some() {
             let text = Described(msg).to_string();
             self.io.record(What::Hold { src: self.io.seats.name(src), dst: self.io.seats.name(dst), text });
         }
-        let header = Header { at: Time(0), id: 0, payload, round, src, dst, kind, from_client, lie };
+        let header = Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, lie };
         self.held.push(Held { header, until });
     }
 
@@ -1400,12 +1389,12 @@ impl<P: Protocol> Sim<P> {
         if !self.byzantine.contains(self.io.seats.node(src)) {
             return;
         }
-        let (kind, key) = (msg.kind(), msg.round());
+        let kind = msg.kind();
         let payload = self.slab.insert(msg);
         self.injected.mutated += 1;
         for dst in to.iter() {
             self.slab.hold(payload);
-            self.push_copy(src, dst, payload, kind, key, Time(0), true);
+            self.push_copy(src, dst, payload, kind, Time(0), true);
         }
         self.slab.sweep(payload);
     }

@@ -1,1 +1,112 @@
-//! turncoat-strategies
+//! Testing algorithms: which scenario shall run next?
+//!
+//! A strategy is made by name from a base scenario, which fixes what all runs of a campaign share, and from
+//! parameters given as text. Its runs are independent: each depends on its own random numbers alone.
+//!
+//! ```
+//! use turncoat_core::rng::{Purpose, Rng, run_seed};
+//! use turncoat_core::scenario::Scenario;
+//!
+//! let base = Scenario::new("pbft");
+//! let params = [("c".to_owned(), "2".to_owned()), ("d".to_owned(), "0".to_owned())];
+//! let mut byzzfuzz = turncoat_strategies::make("byzzfuzz", &base, &params)?;
+//! let scenario = byzzfuzz.next(7, &mut Rng::new(run_seed(0, 7), Purpose::Strategy));
+//! assert_eq!(scenario.adversary.byzantine.len(), 1);
+//! # Ok::<(), turncoat_strategies::StrategyError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod byzzfuzz;
+mod none;
+mod one_liar;
+mod params;
+pub mod partitions;
+mod random;
+
+pub use params::Param;
+
+use params::Params;
+use turncoat_core::ids::NodeId;
+use turncoat_core::scenario::Scenario;
+use turncoat_core::strategy::Strategy;
+
+/// A strategy as the command line knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What can be set, in the order in which help shows it.
+    pub params: &'static [Param],
+    make: Make,
+}
+
+type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
+
+static ALL: [Info; 3] = [none::INFO, random::INFO, byzzfuzz::INFO];
+
+/// All strategies, the simplest first.
+pub fn all() -> &'static [Info] {
+    &ALL
+}
+
+/// The strategy with this name, for a base scenario.
+///
+/// Strategies other than `none` bring faults of their own: those of the base scenario are left out. Of a
+/// parameter that is given more than once the last value counts.
+pub fn make(
+    name: &str,
+    base: &Scenario,
+    params: &[(String, String)],
+) -> Result<Box<dyn Strategy + Send>, StrategyError> {
+    let info =
+        ALL.iter().find(|info| info.name == name).ok_or_else(|| StrategyError::Unknown(name.to_owned()))?;
+    let params = Params::new(info, params)?;
+    let n = base.cluster.n;
+    if n == 0 || n > NodeId::MAX {
+        let why = format!("a cluster has 1 to {} replicas, not {n}", NodeId::MAX);
+        return Err(StrategyError::Unfit { strategy: info.name, why });
+    }
+    // What a saved run showed says nothing about the runs to come.
+    let base = Scenario { expect: None, ..base.clone() };
+    (info.make)(&base, &params)
+}
+
+/// A strategy that cannot be made, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StrategyError {
+    /// No strategy has this name.
+    #[error("no strategy `{0}`; there are: {names}", names = ALL.map(|info| info.name).join(", "))]
+    Unknown(String),
+    /// The strategy has no such parameter.
+    #[error("{strategy} has no parameter `{param}`; it takes {}", params::list(.known))]
+    UnknownParam {
+        /// The strategy.
+        strategy: &'static str,
+        /// The parameter.
+        param: String,
+        /// Those that there are.
+        known: &'static [Param],
+    },
+    /// A parameter has a value that means nothing.
+    #[error("{strategy}: `{}={value}`: {why} ({}; default {})", .param.name, .param.about, .param.default)]
+    BadValue {
+        /// The strategy.
+        strategy: &'static str,
+        /// The parameter.
+        param: &'static Param,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        why: String,
+    },
+    /// The strategy cannot work with this base scenario.
+    #[error("{strategy}: {why}")]
+    Unfit {
+        /// The strategy.
+        strategy: &'static str,
+        /// What would be right.
+        why: String,
+    },
+}

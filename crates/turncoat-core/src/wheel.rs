@@ -1,0 +1,232 @@
+//! The scheduler `timed`: by virtual time, at a constant cost per message.
+//!
+//! Messages that arrive within the next [`TICKS`] ticks wait in a wheel with one bucket per tick, in the order of
+//! sending; the few that take longer wait in a heap. Ties: messages before timers, then in the order of sending.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::ids::Time;
+use crate::net::{Alarms, Header};
+use crate::rng::Rng;
+use crate::schedule::{Choice, Scheduler};
+
+/// How far ahead the wheel reaches.
+const TICKS: u64 = 256;
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    head: u32,
+    tail: u32,
+}
+
+/// See the module's documentation.
+pub(crate) struct Timed {
+    /// Waiting messages, each with the next one of its bucket; freed places are chained the same way.
+    places: Vec<(Header, u32)>,
+    free: u32,
+    buckets: [Bucket; TICKS as usize],
+    /// One bit per bucket that is not empty.
+    busy: [u64; (TICKS / 64) as usize],
+    /// The tick of the last message handed out: nothing waits for an earlier one.
+    now: u64,
+    far: BinaryHeap<Reverse<(Time, u32, Far)>>,
+    len: usize,
+}
+
+/// A header in the heap: ordered by what stands before it.
+#[derive(Clone, Copy)]
+struct Far(Header);
+
+impl PartialEq for Far {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Far {}
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Far {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: NIL,
+            buckets: [Bucket { head: NIL, tail: NIL }; TICKS as usize],
+            busy: [0; (TICKS / 64) as usize],
+            now: 0,
+            far: BinaryHeap::new(),
+            len: 0,
+        }
+    }
+}
+
+impl Timed {
+    /// The first bucket that is not empty, in the order of time, with its tick.
+    fn first(&self) -> Option<(usize, u64)> {
+        let start = (self.now % TICKS) as usize;
+        let (word, bit) = (start / 64, start % 64);
+        let words = self.busy.len();
+        for i in 0..=words {
+            let mut bits = self.busy[(word + i) % words];
+            match i {
+                0 => bits &= u64::MAX << bit,
+                i if i == words => bits &= !(u64::MAX << bit),
+                _ => {}
+            }
+            if bits != 0 {
+                let bucket = (word + i) % words * 64 + bits.trailing_zeros() as usize;
+                let ahead = (bucket + TICKS as usize - start) as u64 % TICKS;
+                return Some((bucket, self.now + ahead));
+            }
+        }
+        None
+    }
+
+    fn pop(&mut self, bucket: usize) -> Header {
+        let place = self.buckets[bucket].head;
+        let (header, next) = self.places[place as usize];
+        self.buckets[bucket].head = next;
+        if next == NIL {
+            self.busy[bucket / 64] &= !(1 << (bucket % 64));
+        }
+        self.places[place as usize].1 = self.free;
+        self.free = place;
+        header
+    }
+}
+
+impl Scheduler for Timed {
+    fn push(&mut self, header: Header) {
+        self.len += 1;
+        // What is overdue is next.
+        let at = header.at.0.max(self.now);
+        if at - self.now >= TICKS {
+            self.far.push(Reverse((header.at, header.id, Far(header))));
+            return;
+        }
+        let place = if self.free == NIL {
+            self.places.push((header, NIL));
+            self.places.len() as u32 - 1
+        } else {
+            let place = self.free;
+            self.free = self.places[place as usize].1;
+            self.places[place as usize] = (header, NIL);
+            place
+        };
+        let index = (at % TICKS) as usize;
+        let bucket = &mut self.buckets[index];
+        let bit = 1 << (index % 64);
+        if self.busy[index / 64] & bit == 0 {
+            self.busy[index / 64] |= bit;
+            bucket.head = place;
+        } else {
+            self.places[bucket.tail as usize].1 = place;
+        }
+        bucket.tail = place;
+    }
+
+    fn pick(&mut self, alarms: &Alarms<'_>, _: &mut Rng) -> Option<Choice> {
+        let near = self.first();
+        let far = self.far.peek().map(|Reverse((at, id, _))| (at.0, *id));
+        let far_first = match (near, far) {
+            (Some((bucket, at)), Some(far)) => far < (at, self.places[self.buckets[bucket].head as usize].0.id),
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let at = if far_first { far.map(|(at, _)| at) } else { near.map(|(_, at)| at) };
+        match (at, alarms.first) {
+            (Some(at), Some((seat, alarm))) if alarm.0 < at => return Some(Choice::Fire(seat)),
+            (None, Some((seat, _))) => return Some(Choice::Fire(seat)),
+            (None, None) => return None,
+            (Some(at), _) => self.now = self.now.max(at),
+        }
+        self.len -= 1;
+        Some(Choice::Deliver(match near {
+            Some((bucket, _)) if !far_first => self.pop(bucket),
+            _ => self.far.pop().map(|Reverse((_, _, Far(header)))| header)?,
+        }))
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(&Header)) {
+        for bucket in (0..TICKS as usize).filter(|i| self.busy[i / 64] & (1 << (i % 64)) != 0) {
+            let mut place = self.buckets[bucket].head;
+            while place != NIL {
+                let (header, next) = &self.places[place as usize];
+                see(header);
+                place = *next;
+            }
+        }
+        self.far.iter().for_each(|Reverse((_, _, Far(header)))| see(header));
+    }
+
+    fn take(&mut self, id: u32) -> Option<Header> {
+        let mut all = Vec::new();
+        self.visit(&mut |header| all.push(*header));
+        all.sort_by_key(|header| header.id);
+        let index = all.iter().position(|header| header.id == id)?;
+        let taken = all.remove(index);
+        let now = self.now;
+        self.clear();
+        self.now = now;
+        all.into_iter().for_each(|header| self.push(header));
+        Some(taken)
+    }
+
+    fn clear(&mut self) {
+        self.places.clear();
+        self.free = NIL;
+        self.busy = [0; (TICKS / 64) as usize];
+        self.now = 0;
+        self.far.clear();
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Seat;
+    use crate::rng::Purpose;
+
+    /// Against the obvious implementation: the earliest first, in the order of sending among equals.
+    #[test]
+    fn messages_come_out_by_time_then_by_order_of_sending() {
+        let mut rng = Rng::new(3, Purpose::Network);
+        let mut timed = Timed::default();
+        let mut waiting: Vec<(u64, u32)> = Vec::new();
+        let (mut now, mut id) = (0, 0);
+        let none = Alarms { due: &[], first: None };
+        for _ in 0..20_000 {
+            if rng.below(5) < 3 {
+                let at = now + u64::from(if rng.below(10) == 0 { rng.below(2000) } else { rng.below(40) });
+                let (src, dst) = (Seat(0), Seat(1));
+                let at_time = Time(at);
+                timed.push(Header { at: at_time, id, payload: 0, src, dst, kind: 0, from_client: false, lie: false });
+                waiting.push((at, id));
+                id += 1;
+            } else if let Some(Choice::Deliver(header)) = timed.pick(&none, &mut rng) {
+                let first = *waiting.iter().min().unwrap();
+                assert_eq!((header.at.0, header.id), first);
+                waiting.retain(|other| *other != first);
+                now = first.0;
+            } else {
+                assert!(waiting.is_empty());
+            }
+            assert_eq!(timed.len(), waiting.len());
+        }
+    }
+}

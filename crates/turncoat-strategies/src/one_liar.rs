@@ -1,0 +1,40 @@
+//! The setting of the published baselines: the base scenario with exactly one Byzantine replica.
+//!
+//! The replica is drawn anew for each run, uniformly, and never fixed to the one that a known attack needs.
+
+use turncoat_core::ids::{NodeId, NodeSet};
+use turncoat_core::rng::Rng;
+use turncoat_core::scenario::{Adversary, Scenario};
+
+use crate::StrategyError;
+
+pub(crate) struct OneLiar {
+    base: Scenario,
+    /// Whether the replica drawn may lie. It is drawn in any case, so that arms of one experiment that differ
+    /// in this alone agree on all later draws.
+    lies: bool,
+}
+
+impl OneLiar {
+    /// Of the adversary of `base` only the rules stay: what garbage does, and messages without a round.
+    pub(crate) fn new(strategy: &'static str, base: &Scenario, lies: bool) -> Result<Self, StrategyError> {
+        if lies && base.cluster.f == 0 && !base.cluster.over_budget {
+            let why =
+                "one Byzantine replica exceeds cluster.f = 0: raise f, allow over-budget, or have no lies";
+            return Err(StrategyError::Unfit { strategy, why: why.to_owned() });
+        }
+        let Adversary { roundless_inherit, crash_on_garbage, .. } = base.adversary;
+        let adversary = Adversary { roundless_inherit, crash_on_garbage, ..Adversary::default() };
+        Ok(Self { base: Scenario { adversary, ..base.clone() }, lies })
+    }
+
+    /// A scenario without faults yet, and its Byzantine replica.
+    pub(crate) fn next(&self, rng: &mut Rng) -> (Scenario, NodeId) {
+        let mut scenario = self.base.clone();
+        let liar = NodeId::replica(Rng::stream(rng.bits(), 0).index(scenario.cluster.n));
+        if self.lies {
+            scenario.adversary.byzantine = NodeSet::one(liar);
+        }
+        (scenario, liar)
+    }
+}

@@ -1,0 +1,83 @@
+//! Strategies are made by name, and mistakes are answered with what would be right.
+
+use std::sync::Arc;
+
+use turncoat_core::scenario::{ClusterSpec, Scenario};
+
+fn error(base: &Scenario, name: &str, params: &[(&str, &str)]) -> String {
+    let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    match turncoat_strategies::make(name, base, &params) {
+        Ok(_) => panic!("{name} {params:?} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_strategy_can_be_made_with_its_defaults_spelt_out() {
+    for info in turncoat_strategies::all() {
+        let params: Vec<_> = info.params.iter().map(|p| (p.name.to_owned(), p.default.to_owned())).collect();
+        assert!(
+            turncoat_strategies::make(info.name, &Scenario::new("toy"), &params).is_ok(),
+            "{}",
+            info.name
+        );
+    }
+}
+
+#[test]
+fn an_error_says_what_would_be_right() {
+    let base = Scenario::new("toy");
+    let expected = [
+        (error(&base, "byzfuzz", &[]), "no strategy `byzfuzz`; there are: none, random, byzzfuzz"),
+        (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
+        (
+            error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),
+            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, scope=small, order=network-first",
+        ),
+        (
+            error(&base, "byzzfuzz", &[("r", "0")]),
+            "byzzfuzz: `r=0`: not a whole number from 1 to 1000 (faults happen in rounds 1 to r; default 8)",
+        ),
+        (
+            error(&base, "byzzfuzz", &[("c", "-1")]),
+            "byzzfuzz: `c=-1`: not a whole number from 0 to 1000 (process faults: lies of the Byzantine \
+             replica; default 1)",
+        ),
+        (
+            error(&base, "random", &[("scope", "large")]),
+            "random: `scope=large`: unknown variant `large`, expected `small` or `any` (how far a change may \
+             go: small or any; default any)",
+        ),
+    ];
+    for (found, expected) in expected {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_cluster_that_bears_no_fault_gets_no_liar() {
+    let cluster = ClusterSpec { f: 0, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    assert!(error(&base, "byzzfuzz", &[]).contains("exceeds cluster.f = 0"));
+    assert!(error(&base, "random", &[]).contains("exceeds cluster.f = 0"));
+    super::strategy("byzzfuzz c=0", &base);
+    super::strategy("random mutate=0", &base);
+}
+
+#[test]
+fn a_cluster_has_replicas_and_not_too_many() {
+    for n in [0, 65] {
+        let cluster = ClusterSpec { n, ..ClusterSpec::default() };
+        let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+        assert_eq!(
+            error(&base, "byzzfuzz", &[]),
+            format!("byzzfuzz: a cluster has 1 to 64 replicas, not {n}")
+        );
+    }
+}
+
+#[test]
+fn the_last_value_of_a_parameter_counts() {
+    let last = super::runs("byzzfuzz d=3 d=0 c=0", 1).next().unwrap();
+    assert!(last.adversary.faults.is_empty());
+}

@@ -1,0 +1,94 @@
+//! Every scenario can run: a toy protocol accepts it, and shows the same run twice.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use turncoat_core::Message;
+use turncoat_core::ids::{NodeId, NodeSet, View};
+use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
+use turncoat_core::outcome::{Injected, Outcome};
+use turncoat_core::runner::execute;
+use turncoat_core::scenario::{ClusterSpec, Scenario, Seed};
+
+use super::{LINES, run, strategy};
+
+/// Replicas go from view to view together, up to the tenth.
+struct Toy;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
+enum Msg {
+    #[message(view = *view, phase = 1)]
+    Enter { view: View },
+}
+
+#[derive(Default)]
+struct Walker {
+    view: View,
+    heard: NodeSet,
+}
+
+#[derive(Default, Debug, Serialize, Deserialize)]
+struct Nothing {}
+
+impl Protocol for Toy {
+    const NAME: &'static str = "toy";
+    const ABOUT: &'static str = "replicas go from view to view together";
+    type Msg = Msg;
+    type Timer = ();
+    type Replica = Walker;
+    type Client = Walker;
+    type Config = Nothing;
+
+    fn replica(_: NodeId, _: &Cluster, _: &Nothing) -> Walker {
+        Walker::default()
+    }
+    fn client(_: NodeId, _: &Cluster, _: &Nothing, _: &ClientWork) -> Walker {
+        Walker::default()
+    }
+}
+
+impl Node<Toy> for Walker {
+    fn on_start(&mut self, cx: &mut Context<'_, Toy>) {
+        cx.broadcast(Msg::Enter { view: self.view });
+    }
+    fn on_message(&mut self, from: NodeId, Msg::Enter { view }: &Msg, cx: &mut Context<'_, Toy>) {
+        if *view == self.view && self.heard.insert(from) && self.heard.len() == cx.cluster().quorum() {
+            *self = Self { view: view.next(), heard: NodeSet::EMPTY };
+            if self.view < View(10) {
+                cx.broadcast(Msg::Enter { view: self.view });
+            }
+        }
+    }
+}
+
+fn base() -> Scenario {
+    let cluster = ClusterSpec { clients: 0, ..ClusterSpec::default() };
+    Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") }
+}
+
+fn outcomes(line: &str) -> Vec<Outcome> {
+    let mut strategy = strategy(line, &base());
+    let scenario = |index| Scenario { seed: Seed(index), ..run(&mut *strategy, index) };
+    (0..100).map(scenario).map(|scenario| execute::<Toy>(&scenario).unwrap()).collect()
+}
+
+#[test]
+fn every_scenario_runs_and_runs_the_same_again() {
+    for line in LINES {
+        assert_eq!(outcomes(line), outcomes(line), "{line}");
+    }
+}
+
+#[test]
+fn faults_meet_messages_where_there_are_any() {
+    let sum = |line, count: fn(&Injected) -> u32| {
+        outcomes(line).iter().map(|outcome| count(&outcome.injected)).sum::<u32>()
+    };
+    assert_eq!(sum("none", |injected| injected.faults + injected.dropped + injected.mutated), 0);
+    assert_eq!(sum("byzzfuzz c=0 d=0", |injected| injected.faults), 0);
+    assert_eq!(sum("byzzfuzz c=0 d=1", |injected| injected.mutated), 0);
+    for line in ["random", "byzzfuzz"] {
+        assert!(sum(line, |injected| injected.dropped) > 0, "{line}");
+        assert!(sum(line, |injected| injected.mutated) > 0, "{line}");
+    }
+}

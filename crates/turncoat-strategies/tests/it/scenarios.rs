@@ -1,0 +1,145 @@
+//! What the scenarios of every strategy have in common, and what is particular to each.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use turncoat_core::fault::{Effect, Fault};
+use turncoat_core::ids::NodeSet;
+use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec};
+
+use super::{LINES, run, runs, strategy};
+
+fn cuts(fault: &Fault) -> bool {
+    matches!(fault.effect, Effect::Partition(_))
+}
+
+#[test]
+fn a_run_depends_on_its_index_alone() {
+    for line in LINES {
+        let forwards: Vec<Scenario> = runs(line, 50).collect();
+        let mut strategy = strategy(line, &Scenario::new("toy"));
+        assert!(!strategy.learns());
+        for index in (0..50).rev() {
+            let again = run(&mut *strategy, index).to_toml();
+            assert_eq!(again, forwards[index as usize].to_toml(), "{line}, run {index}");
+        }
+    }
+}
+
+#[test]
+fn a_scenario_reads_back_from_its_file() {
+    for (line, n) in LINES.iter().flat_map(|line| [1, 4, 7, 64].map(|n| (line, n))) {
+        let cluster = ClusterSpec { n, ..ClusterSpec::default() };
+        let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+        let mut strategy = strategy(line, &base);
+        for index in 0..50 {
+            let scenario = run(&mut *strategy, index);
+            assert_eq!(
+                Scenario::parse(&scenario.to_toml()).unwrap(),
+                scenario,
+                "{line}, n = {n}, run {index}"
+            );
+        }
+    }
+}
+
+/// Set `TURNCOAT_BLESS=1` to write the files anew; their diff is then to be read.
+#[test]
+fn the_first_runs_of_seed_0_never_change() {
+    #[expect(clippy::disallowed_methods, reason = "a test may be told to bless")]
+    let bless = std::env::var("TURNCOAT_BLESS").is_ok();
+    for line in LINES {
+        let mut found = format!("# {line}\n");
+        for (index, scenario) in runs(line, 5).enumerate() {
+            write!(found, "\n# --- run {index} ---\n{}", scenario.to_toml()).unwrap();
+        }
+        let name = line.replace([' ', '='], "-");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/golden/{name}.txt"));
+        if bless {
+            std::fs::write(&path, &found).unwrap();
+        }
+        let golden = std::fs::read_to_string(&path).unwrap();
+        assert!(found == golden, "{line} differs from {}:\n{found}", path.display());
+    }
+}
+
+#[test]
+fn what_a_campaign_keeps_fixed_is_shared() {
+    for line in LINES {
+        let [a, b] = <[Scenario; 2]>::try_from(runs(line, 2).collect::<Vec<_>>()).unwrap();
+        assert!(Arc::ptr_eq(&a.cluster, &b.cluster) && Arc::ptr_eq(&a.scheduler, &b.scheduler), "{line}");
+    }
+}
+
+#[test]
+fn none_keeps_the_base_scenario_and_others_replace_its_faults() {
+    let base = runs("byzzfuzz c=2 d=2", 1).next().unwrap();
+    let base = Scenario { adversary: Adversary { crash_on_garbage: true, ..base.adversary.clone() }, ..base };
+    assert_eq!(run(&mut *strategy("none", &base), 0), base);
+    let other = run(&mut *strategy("byzzfuzz c=0 d=0", &base), 0).adversary;
+    assert_eq!(other, Adversary { compose: false, crash_on_garbage: true, ..Adversary::default() });
+}
+
+#[test]
+fn random_takes_a_random_scheduler() {
+    let named = |name| Arc::new(SchedulerSpec { name, ..SchedulerSpec::default() });
+    for name in SchedulerName::ALL {
+        let base = Scenario { scheduler: named(name), ..Scenario::new("toy") };
+        let scheduler = run(&mut *strategy("random drop=7", &base), 0).scheduler;
+        let expected = if name == SchedulerName::Sync { name } else { SchedulerName::Async };
+        assert_eq!((scheduler.name, scheduler.drop, scheduler.mutate), (expected, 7, 25));
+    }
+}
+
+#[test]
+fn nobody_is_byzantine_where_nobody_lies() {
+    for line in ["random mutate=0", "byzzfuzz c=0 d=2"] {
+        assert!(runs(line, 50).all(|scenario| scenario.adversary.byzantine.is_empty()), "{line}");
+    }
+}
+
+#[test]
+fn byzzfuzz_plans_partitions_first_and_lets_one_replica_lie() {
+    for scenario in runs("byzzfuzz c=3 d=2", 500) {
+        let Adversary { byzantine, faults, compose, process_first, .. } = scenario.adversary;
+        assert!(byzantine.len() == 1 && byzantine.is_subset(NodeSet::replicas(4)));
+        assert!(!compose && process_first.is_empty());
+        assert!(faults.len() <= 5);
+        let (network, process) = faults.split_at(2);
+        assert!(network.iter().all(cuts));
+        for fault in process {
+            assert!(matches!(fault.effect, Effect::Mutate(_)));
+            let liars: NodeSet = fault.when.from.iter().map(|seat| seat.node).collect();
+            assert_eq!(liars, byzantine);
+            // No receiver would mean every receiver.
+            assert!(!fault.when.to.is_empty());
+        }
+    }
+}
+
+#[test]
+fn one_more_fault_leaves_the_others_as_they_are() {
+    let network = |scenario: &Scenario| -> Vec<Fault> {
+        scenario.adversary.faults.iter().filter(|fault| cuts(fault)).cloned().collect()
+    };
+    let process = |scenario: &Scenario| -> Vec<Fault> {
+        scenario.adversary.faults.iter().filter(|fault| !cuts(fault)).cloned().collect()
+    };
+    let less = runs("byzzfuzz c=1 d=1 order=fair", 50);
+    let more = runs("byzzfuzz c=2 d=3 order=fair", 50);
+    for (less, more) in less.zip(more) {
+        assert_eq!(less.adversary.byzantine, more.adversary.byzantine);
+        assert_eq!(less.adversary.process_first, more.adversary.process_first);
+        assert!(network(&more).starts_with(&network(&less)));
+        assert!(process(&more).starts_with(&process(&less)));
+    }
+}
+
+#[test]
+fn strategies_agree_on_the_liar_of_a_run() {
+    // So that arms of one experiment can be compared run by run.
+    for (a, b) in runs("random", 50).zip(runs("byzzfuzz", 50)) {
+        assert_eq!(a.adversary.byzantine, b.adversary.byzantine);
+    }
+}
