@@ -1,15 +1,15 @@
-//! What the kernel costs: a protocol whose handlers do nothing but answer.
+//! What the kernel costs: a protocol whose message handlers are empty.
 //!
-//! Every replica greets all others once and then answers each message with one message, so that a delivery costs
-//! one pick, one handler, one send. Instructions per delivery are the figure to watch:
-//! `valgrind --tool=callgrind target/release/examples/flood 200000`, divided by the deliveries that it prints.
+//! Every replica talks to all others twenty times at each tick of its own timer, and nobody listens. Instructions per delivery are the
+//! figure to watch; `checks/instructions.sh` takes it with callgrind.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use turncoat_core::ids::NodeId;
-use turncoat_core::message::Message as _;
+use turncoat_core::ids::{NodeId, Time};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::runner::execute;
-use turncoat_core::scenario::{Limits, Scenario};
+use turncoat_core::scenario::{Goal, Latency, Limits, Scenario};
 
 struct Flood;
 
@@ -19,15 +19,15 @@ enum Msg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-enum Never {}
+struct Tick;
 
 struct Replica;
 
 impl Protocol for Flood {
     const NAME: &'static str = "flood";
-    const ABOUT: &'static str = "handlers that do nothing but answer";
+    const ABOUT: &'static str = "everybody talks, nobody listens";
     type Msg = Msg;
-    type Timer = Never;
+    type Timer = Tick;
     type Replica = Replica;
     type Client = Replica;
     type Config = toml::Table;
@@ -41,20 +41,25 @@ impl Protocol for Flood {
 
 impl Node<Flood> for Replica {
     fn on_start(&mut self, cx: &mut Context<'_, Flood>) {
-        cx.to_others(Msg::Ping);
+        self.on_timer(Tick, cx);
     }
-    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Flood>) {
-        debug_assert_eq!(msg.kind(), 0);
-        cx.send(from, Msg::Ping);
+    fn on_message(&mut self, _: NodeId, _: &Msg, _: &mut Context<'_, Flood>) {}
+    fn on_timer(&mut self, tick: Tick, cx: &mut Context<'_, Flood>) {
+        for _ in 0..20 {
+            cx.to_others(Msg::Ping);
+        }
+        cx.set_timer(tick, Time(5));
     }
 }
 
 fn main() {
     let steps = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let mut scenario = Scenario::new("flood");
-    std::sync::Arc::make_mut(&mut scenario.cluster).clients = 0;
-    scenario.limits = std::sync::Arc::new(Limits { steps, ..Limits::default() });
-    std::sync::Arc::make_mut(&mut scenario.workload).goal = turncoat_core::scenario::Goal::Height(1);
+    Arc::make_mut(&mut scenario.cluster).clients = 0;
+    Arc::make_mut(&mut scenario.workload).goal = Goal::Height(1);
+    // The cost of drawing latencies is the generator's, not the kernel's.
+    Arc::make_mut(&mut scenario.network).latency = Latency::Constant(Time(10));
+    scenario.limits = Arc::new(Limits { steps, ..Limits::default() });
     let outcome = execute::<Flood>(&scenario).expect("a scenario that runs");
     #[expect(clippy::print_stdout, reason = "the figure to divide by")]
     {

@@ -66,10 +66,10 @@ pub struct When {
     pub times: Option<u32>,
     /// One of these holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub any: Vec<When>,
+    pub any: Vec<Self>,
     /// This does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not: Option<Box<When>>,
+    pub not: Option<Box<Self>>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -177,12 +177,26 @@ impl NodeSet {
     }
 }
 
-fn bits(mut rest: u128) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let next = (rest != 0).then(|| rest.trailing_zeros() as u8);
-        rest &= rest.wrapping_sub(1);
+/// The positions of the ones, in two halves: machines count in words of 64 bits.
+#[derive(Clone)]
+struct Bits {
+    low: u64,
+    high: u64,
+}
+
+fn bits(set: u128) -> Bits {
+    Bits { low: set as u64, high: (set >> 64) as u64 }
+}
+
+impl Iterator for Bits {
+    type Item = u8;
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        let (word, base) = if self.low != 0 { (&mut self.low, 0) } else { (&mut self.high, 64) };
+        let next = (*word != 0).then(|| word.trailing_zeros() as u8 + base);
+        *word &= word.wrapping_sub(1);
         next
-    })
+    }
 }
 
 impl FromIterator<NodeId> for NodeSet {
@@ -232,28 +246,29 @@ impl Seat {
 
 /// A set of seats, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct SeatSet(u128);
+pub struct SeatSet([u64; 2]);
 
 impl SeatSet {
     /// Adds a seat.
     pub fn insert(&mut self, seat: Seat) {
-        self.0 |= 1 << seat.0;
+        self.0[usize::from(seat.0 >> 6 & 1)] |= 1 << (seat.0 & 63);
     }
     /// Removes a seat.
     pub fn remove(&mut self, seat: Seat) {
-        self.0 &= !(1 << seat.0);
+        self.0[usize::from(seat.0 >> 6 & 1)] &= !(1 << (seat.0 & 63));
     }
     /// Whether `seat` is a member.
+    #[inline]
     pub const fn contains(self, seat: Seat) -> bool {
-        self.0 & (1 << seat.0) != 0
+        self.0[(seat.0 >> 6 & 1) as usize] >> (seat.0 & 63) & 1 != 0
     }
     /// Whether there is none.
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0[0] | self.0[1] == 0
     }
     /// The members in order.
-    pub fn iter(self) -> impl Iterator<Item = Seat> {
-        bits(self.0).map(Seat)
+    pub fn iter(self) -> impl Iterator<Item = Seat> + Clone {
+        Bits { low: self.0[0], high: self.0[1] }.map(Seat)
     }
 }
 

@@ -28,6 +28,7 @@ pub mod outcome;
 pub mod part;
 mod persona;
 pub mod plan;
+mod queue;
 pub mod record;
 pub mod rng;
 pub mod runner;

@@ -45,6 +45,7 @@ impl<M> Slab<M> {
     }
 
     /// Stores a payload that nobody holds yet.
+    #[inline]
     pub(crate) fn insert(&mut self, message: M) -> u32 {
         if let Some(index) = self.free.pop() {
             self.entries[index as usize] = (message, 0);
@@ -54,10 +55,17 @@ impl<M> Slab<M> {
         (self.entries.len() - 1) as u32
     }
 
+    #[inline]
     pub(crate) fn hold(&mut self, index: u32) {
         self.entries[index as usize].1 += 1;
     }
 
+    /// Holds a payload for so many copies.
+    pub(crate) fn hold_for(&mut self, index: u32, copies: usize) {
+        self.entries[index as usize].1 += copies as u32;
+    }
+
+    #[inline]
     pub(crate) fn release(&mut self, index: u32) {
         let count = &mut self.entries[index as usize].1;
         *count -= 1;
@@ -73,6 +81,7 @@ impl<M> Slab<M> {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, index: u32) -> &M {
         &self.entries[index as usize].0
     }
@@ -184,6 +193,7 @@ impl<T: Copy + Ord> Timers<T> {
         self.seats[seat.index()].iter().map(|timer| (timer.key, timer.at))
     }
 
+    #[inline]
     pub(crate) fn alarms(&self) -> Alarms<'_> {
         Alarms { due: &self.due, first: self.first.map(|seat| (seat, self.due[seat.index()].at)) }
     }

@@ -160,8 +160,8 @@ struct Test {
     time: Option<Span>,
     permille: Option<u32>,
     left: u32,
-    any: Vec<Test>,
-    not: Option<Box<Test>>,
+    any: Vec<Self>,
+    not: Option<Box<Self>>,
 }
 
 #[derive(Clone, Debug)]
@@ -319,6 +319,7 @@ impl Adversary for Plan {
             && rules
                 .iter_mut()
                 .any(|rule| rule.action.lie() && rule.test.clone().holds(copy, nth, inherit, rng));
+        let mut cut_by_network = false;
         for (i, rule) in rules.iter_mut().enumerate() {
             let by_network = rule.network || rule.action.network();
             // In the calm phase the network behaves; liars go on.
@@ -352,6 +353,7 @@ impl Adversary for Plan {
                 continue;
             }
             verdict.matched += 1;
+            cut_by_network |= by_network;
             let until = rule.test.round.map_or(u64::MAX, Span::last);
             match &rule.action {
                 Action::Drop => verdict.fate = Fate::Drop,
@@ -367,7 +369,8 @@ impl Adversary for Plan {
                 Action::Deed => verdict.deeds.push(i as u16),
             }
         }
-        if verdict.fate == Fate::Drop {
+        // Network first: what is cut is not changed.
+        if cut_by_network || verdict.fate == Fate::Drop {
             verdict.lies.clear();
         }
     }

@@ -223,6 +223,17 @@ struct Sync {
 }
 
 impl Sync {
+    /// Whether the oldest message of the `k`-th busy seat is a client's.
+    fn is_request(&self, k: usize) -> bool {
+        self.mailboxes[usize::from(self.busy[k])].front().is_some_and(|header| header.from_client)
+    }
+
+    /// The `k`-th busy seat among those whose oldest message is, or is not, a client's.
+    fn nth(&self, k: usize, request: bool) -> usize {
+        let mut seats = (0..self.busy.len()).filter(|&k| self.is_request(k) == request);
+        seats.nth(k).expect("k is below their number")
+    }
+
     fn pop(&mut self, k: usize) -> Header {
         let seat = self.busy[k];
         let mailbox = &mut self.mailboxes[usize::from(seat)];
@@ -245,10 +256,12 @@ impl Scheduler for Sync {
         self.len += 1;
     }
     fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice> {
-        Some(match self.spec.draw(self.busy.len(), 0, armed(alarms.due), rng)? {
-            Class::Message(k) | Class::Request(k) => Choice::Deliver(self.pop(k)),
-            Class::Drop(k) => Choice::Drop(self.pop(k)),
-            Class::Mutate(k) => Choice::Mutate(self.pop(k)),
+        let requests = (0..self.busy.len()).filter(|&k| self.is_request(k)).count();
+        Some(match self.spec.draw(self.busy.len() - requests, requests, armed(alarms.due), rng)? {
+            Class::Message(k) => Choice::Deliver(self.pop(self.nth(k, false))),
+            Class::Request(k) => Choice::Deliver(self.pop(self.nth(k, true))),
+            Class::Drop(k) => Choice::Drop(self.pop(self.nth(k, false))),
+            Class::Mutate(k) => Choice::Mutate(self.pop(self.nth(k, false))),
             Class::Timer(k) => Choice::Fire(seat_of_timer(alarms.due, k)),
         })
     }

@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use crate::schedule::{Choice, Scheduler};
 
 /// How far ahead the wheel reaches.
-const TICKS: u64 = 256;
+const TICKS: u64 = 64;
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub(crate) struct Timed {
     free: u32,
     buckets: [Bucket; TICKS as usize],
     /// One bit per bucket that is not empty.
-    busy: [u64; (TICKS / 64) as usize],
+    busy: u64,
     /// The tick of the last message handed out: nothing waits for an earlier one.
     now: u64,
     far: BinaryHeap<Reverse<(Time, u32, Far)>>,
@@ -62,7 +62,7 @@ impl Default for Timed {
             places: Vec::new(),
             free: NIL,
             buckets: [Bucket { head: NIL, tail: NIL }; TICKS as usize],
-            busy: [0; (TICKS / 64) as usize],
+            busy: 0,
             now: 0,
             far: BinaryHeap::new(),
             len: 0,
@@ -73,31 +73,42 @@ impl Default for Timed {
 impl Timed {
     /// The first bucket that is not empty, in the order of time, with its tick.
     fn first(&self) -> Option<(usize, u64)> {
-        let start = (self.now % TICKS) as usize;
-        let (word, bit) = (start / 64, start % 64);
-        let words = self.busy.len();
-        for i in 0..=words {
-            let mut bits = self.busy[(word + i) % words];
-            match i {
-                0 => bits &= u64::MAX << bit,
-                i if i == words => bits &= !(u64::MAX << bit),
-                _ => {}
-            }
-            if bits != 0 {
-                let bucket = (word + i) % words * 64 + bits.trailing_zeros() as usize;
-                let ahead = (bucket + TICKS as usize - start) as u64 % TICKS;
-                return Some((bucket, self.now + ahead));
-            }
-        }
-        None
+        let ahead = self.busy.rotate_right((self.now % TICKS) as u32).trailing_zeros();
+        let tick = self.now + u64::from(ahead);
+        (self.busy != 0).then_some(((tick % TICKS) as usize, tick))
     }
 
+    /// Something is far, or a timer comes first, or nothing is left.
+    fn pick_carefully(&mut self, near: Option<(usize, u64)>, alarms: &Alarms<'_>) -> Option<Choice> {
+        let far = self.far.peek().map(|Reverse((at, id, _))| (at.0, *id));
+        let far_first = match (near, far) {
+            (Some((bucket, at)), Some(far)) => {
+                far < (at, self.places[self.buckets[bucket].head as usize].0.id)
+            }
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let at = if far_first { far.map(|(at, _)| at) } else { near.map(|(_, at)| at) };
+        match (at, alarms.first) {
+            (Some(at), Some((seat, alarm))) if alarm.0 < at => return Some(Choice::Fire(seat)),
+            (None, Some((seat, _))) => return Some(Choice::Fire(seat)),
+            (None, None) => return None,
+            (Some(at), _) => self.now = self.now.max(at),
+        }
+        self.len -= 1;
+        Some(Choice::Deliver(match near {
+            Some((bucket, _)) if !far_first => self.pop(bucket),
+            _ => self.far.pop().map(|Reverse((_, _, Far(header)))| header)?,
+        }))
+    }
+
+    #[inline]
     fn pop(&mut self, bucket: usize) -> Header {
         let place = self.buckets[bucket].head;
         let (header, next) = self.places[place as usize];
         self.buckets[bucket].head = next;
         if next == NIL {
-            self.busy[bucket / 64] &= !(1 << (bucket % 64));
+            self.busy &= !(1 << bucket);
         }
         self.places[place as usize].1 = self.free;
         self.free = place;
@@ -106,6 +117,7 @@ impl Timed {
 }
 
 impl Scheduler for Timed {
+    #[inline(always)]
     fn push(&mut self, header: Header) {
         self.len += 1;
         // What is overdue is next.
@@ -125,9 +137,9 @@ impl Scheduler for Timed {
         };
         let index = (at % TICKS) as usize;
         let bucket = &mut self.buckets[index];
-        let bit = 1 << (index % 64);
-        if self.busy[index / 64] & bit == 0 {
-            self.busy[index / 64] |= bit;
+        let bit = 1 << index;
+        if self.busy & bit == 0 {
+            self.busy |= bit;
             bucket.head = place;
         } else {
             self.places[bucket.tail as usize].1 = place;
@@ -135,26 +147,18 @@ impl Scheduler for Timed {
         bucket.tail = place;
     }
 
+    #[inline(always)]
     fn pick(&mut self, alarms: &Alarms<'_>, _: &mut Rng) -> Option<Choice> {
         let near = self.first();
-        let far = self.far.peek().map(|Reverse((at, id, _))| (at.0, *id));
-        let far_first = match (near, far) {
-            (Some((bucket, at)), Some(far)) => far < (at, self.places[self.buckets[bucket].head as usize].0.id),
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
-        let at = if far_first { far.map(|(at, _)| at) } else { near.map(|(_, at)| at) };
-        match (at, alarms.first) {
-            (Some(at), Some((seat, alarm))) if alarm.0 < at => return Some(Choice::Fire(seat)),
-            (None, Some((seat, _))) => return Some(Choice::Fire(seat)),
-            (None, None) => return None,
-            (Some(at), _) => self.now = self.now.max(at),
+        // The usual case: everything is near, and no timer is due before it.
+        if let (Some((bucket, at)), true) = (near, self.far.is_empty())
+            && alarms.first.is_none_or(|(_, alarm)| alarm.0 >= at)
+        {
+            self.now = at;
+            self.len -= 1;
+            return Some(Choice::Deliver(self.pop(bucket)));
         }
-        self.len -= 1;
-        Some(Choice::Deliver(match near {
-            Some((bucket, _)) if !far_first => self.pop(bucket),
-            _ => self.far.pop().map(|Reverse((_, _, Far(header)))| header)?,
-        }))
+        self.pick_carefully(near, alarms)
     }
 
     fn len(&self) -> usize {
@@ -162,7 +166,7 @@ impl Scheduler for Timed {
     }
 
     fn visit(&self, see: &mut dyn FnMut(&Header)) {
-        for bucket in (0..TICKS as usize).filter(|i| self.busy[i / 64] & (1 << (i % 64)) != 0) {
+        for bucket in (0..TICKS as usize).filter(|i| self.busy & (1 << i) != 0) {
             let mut place = self.buckets[bucket].head;
             while place != NIL {
                 let (header, next) = &self.places[place as usize];
@@ -189,7 +193,7 @@ impl Scheduler for Timed {
     fn clear(&mut self) {
         self.places.clear();
         self.free = NIL;
-        self.busy = [0; (TICKS / 64) as usize];
+        self.busy = 0;
         self.now = 0;
         self.far.clear();
         self.len = 0;
@@ -215,7 +219,16 @@ mod tests {
                 let at = now + u64::from(if rng.below(10) == 0 { rng.below(2000) } else { rng.below(40) });
                 let (src, dst) = (Seat(0), Seat(1));
                 let at_time = Time(at);
-                timed.push(Header { at: at_time, id, payload: 0, src, dst, kind: 0, from_client: false, lie: false });
+                timed.push(Header {
+                    at: at_time,
+                    id,
+                    payload: 0,
+                    src,
+                    dst,
+                    kind: 0,
+                    from_client: false,
+                    lie: false,
+                });
                 waiting.push((at, id));
                 id += 1;
             } else if let Some(Choice::Deliver(header)) = timed.pick(&none, &mut rng) {

@@ -240,8 +240,8 @@ fn round(attrs: &[Attribute]) -> Result<Round> {
             *place = Some(meta.value()?.parse()?);
             Ok(())
         })?;
-        if round.phase.is_some() && round.view.is_none() {
-            return Err(Error::new(attr.span(), "a round needs `view = ...` beside `phase = ...`"));
+        if round.phase.is_some() != round.view.is_some() {
+            return Err(Error::new(attr.span(), "a round needs both `view = ...` and `phase = ...`"));
         }
     }
     Ok(round)

@@ -1,0 +1,61 @@
+//! Replicas and clients under one roof.
+
+use crate::ids::NodeId;
+use crate::node::{Context, Node, Protocol, State, Vitals};
+
+/// A replica or a client in its seat.
+pub(super) enum AnyNode<P: Protocol> {
+    Replica(P::Replica),
+    Client(P::Client),
+}
+
+impl<P: Protocol> AnyNode<P> {
+    pub(super) fn on_start(&mut self, cx: &mut Context<'_, P>) {
+        match self {
+            Self::Replica(node) => node.on_start(cx),
+            Self::Client(node) => node.on_start(cx),
+        }
+    }
+    pub(super) fn on_message(&mut self, from: NodeId, msg: &P::Msg, cx: &mut Context<'_, P>) {
+        match self {
+            Self::Replica(node) => node.on_message(from, msg, cx),
+            Self::Client(node) => node.on_message(from, msg, cx),
+        }
+    }
+    pub(super) fn on_timer(&mut self, timer: P::Timer, cx: &mut Context<'_, P>) {
+        match self {
+            Self::Replica(node) => node.on_timer(timer, cx),
+            Self::Client(node) => node.on_timer(timer, cx),
+        }
+    }
+    pub(super) fn on_restart(&mut self, cx: &mut Context<'_, P>) {
+        match self {
+            Self::Replica(node) => node.on_restart(cx),
+            Self::Client(node) => node.on_restart(cx),
+        }
+    }
+    pub(super) fn on_suspect(&mut self, cx: &mut Context<'_, P>) {
+        match self {
+            Self::Replica(node) => node.on_suspect(cx),
+            Self::Client(node) => node.on_suspect(cx),
+        }
+    }
+    pub(super) fn state(&self) -> Option<&dyn State> {
+        match self {
+            Self::Replica(node) => node.state(),
+            Self::Client(node) => node.state(),
+        }
+    }
+    pub(super) fn vitals(&self) -> Vitals {
+        match self {
+            Self::Replica(node) => node.vitals(),
+            Self::Client(node) => node.vitals(),
+        }
+    }
+    pub(super) fn fork(&self) -> Option<Self> {
+        match self {
+            Self::Replica(node) => node.fork().map(Self::Replica),
+            Self::Client(node) => node.fork().map(Self::Client),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What an adversary does to nodes: second faces, crashes, restarts, clocks, timers, messages of its own.
+
+use super::{AnyNode, Sim};
+use crate::fault::Form;
+use crate::ids::{NodeSet, Seat, SeatSet, Time};
+use crate::message::Message;
+use crate::net::Header;
+use crate::node::Protocol;
+use crate::part::Part;
+use crate::persona::Input;
+use crate::plan::Deed;
+use crate::record::What;
+use crate::sign::Signer;
+
+impl<P: Protocol> Sim<P> {
+    /// Whether a seat sleeps until its persona wakes.
+    pub(super) fn dormant(&self, seat: Seat) -> bool {
+        self.faces.iter().any(|face| face.seat == seat && face.form == Form::Instance && !face.awake)
+    }
+
+    pub(super) fn deliver_to_face(&mut self, header: Header) {
+        let Header { src, dst, payload, kind, .. } = header;
+        let Some(i) = self.faces.iter().position(|face| face.seat == dst && face.form == Form::Instance)
+        else {
+            return;
+        };
+        if !self.faces[i].awake {
+            return;
+        }
+        let bare = self.client_kinds & (1 << kind) != 0;
+        let keys = NodeSet::one(self.faces[i].of);
+        let pool = self.io.ledger.submitted();
+        match self.faces[i].input(src, payload, self.slab.get(payload), bare, pool, keys) {
+            Input::Hear => self.hand_over(dst, src, payload),
+            Input::Ignore => {}
+            Input::Keep => self.slab.hold(payload),
+            Input::ThenKept(from, kept) => {
+                self.hand_over(dst, src, payload);
+                self.hand_over(dst, from, kept);
+                self.slab.release(kept);
+            }
+            Input::Instead(lie) => {
+                let lie = self.slab.insert(lie);
+                self.slab.hold(lie);
+                self.hand_over(dst, src, lie);
+                self.slab.release(lie);
+            }
+            Input::After(request) => {
+                // The other request comes in the same kind of message, from its own client.
+                let mut first = self.slab.get(payload).clone();
+                let mut present = None;
+                first.requests(&mut |found| present = present.or(Some(*found)));
+                if let Some(old) = present {
+                    first.substitute(&old, &request, keys);
+                }
+                let client = self.io.seats.first(request.client).unwrap_or(src);
+                let first = self.slab.insert(first);
+                self.slab.hold(first);
+                self.hand_over(dst, client, first);
+                self.slab.release(first);
+                self.hand_over(dst, src, payload);
+            }
+        }
+    }
+
+    pub(super) fn wake(&mut self, fault: u16) {
+        let Some(i) = self.faces.iter().position(|face| face.fault == fault && !face.awake) else { return };
+        self.faces[i].awake = true;
+        let (seat, of, form) = (self.faces[i].seat, self.faces[i].of, self.faces[i].form);
+        if form == Form::Outgoing {
+            return;
+        }
+        let first = self.io.seats.first(of).expect("a persona has a first instance");
+        match self.nodes[first.index()].fork() {
+            Some(copy) => {
+                self.nodes[seat.index()] = copy;
+                let timers: Vec<_> = self.io.timers.of(first).collect();
+                timers.into_iter().for_each(|(timer, at)| self.io.timers.set(seat, timer, at));
+                self.rounds[seat.index()] = self.rounds[first.index()];
+            }
+            None => self.call(seat, AnyNode::on_start),
+        }
+    }
+
+    /// Does what is scheduled up to (`step`, `now`).
+    pub(super) fn due_deeds(&mut self, step: u64, now: Time) {
+        while let Some(adversary) = &mut self.adversary {
+            let at = adversary.next_scheduled();
+            let Some(index) = adversary.scheduled(step, now) else { break };
+            self.io.time = self.io.time.max(at.unwrap_or_default());
+            self.injected.faults += 1;
+            self.do_deed(index, None);
+            if now == Time(u64::MAX) {
+                // Time has only passed until the first of them.
+                break;
+            }
+        }
+        self.look();
+    }
+
+    pub(super) fn do_deed(&mut self, index: u16, payload: Option<u32>) {
+        let Some(deed) = self.adversary.as_ref().map(|adversary| adversary.deed(index)) else { return };
+        match deed {
+            Deed::Crash(seats) => seats.iter().for_each(|seat| self.crash(seat)),
+            Deed::Restart(seats, state) => seats.iter().for_each(|seat| self.restart(seat, state)),
+            Deed::Jump(seats, by) => seats.iter().for_each(|seat| self.jump(seat, by)),
+            Deed::Fire(seats) => seats.iter().for_each(|seat| self.fire_now(seat)),
+            Deed::Replay(seats, kind, to) => {
+                let own = |msg: &&P::Msg| msg.kind() == kind;
+                let mut oldest = self.slab.newest_first().filter(own).cloned().collect::<Vec<_>>();
+                oldest.reverse();
+                // Only what the liar itself sent or could send again: anything it has seen, under its own name.
+                if let (Some(msg), Some(seat)) = (oldest.into_iter().next(), seats.iter().next()) {
+                    self.originate(seat, to, msg);
+                }
+            }
+            Deed::Mint(seats, kind, to) => {
+                let seat = seats.iter().find(|seat| self.alive.contains(*seat));
+                if let (Some(like), Some(seat)) = (payload, seat) {
+                    let signer = Signer::of(self.io.seats.node(seat));
+                    if let Some(msg) = P::mint(kind, self.slab.get(like), signer) {
+                        self.originate(seat, to, msg);
+                    }
+                }
+            }
+            Deed::Wake(fault) => self.wake(fault),
+        }
+        if let Some(payload) = payload {
+            self.slab.release(payload);
+        }
+    }
+
+    /// A Byzantine node sends a message that its own code did not write. No fault judges it again.
+    pub(super) fn originate(&mut self, src: Seat, to: SeatSet, msg: P::Msg) {
+        if !self.byzantine.contains(self.io.seats.node(src)) {
+            return;
+        }
+        let kind = msg.kind();
+        let payload = self.slab.insert(msg);
+        self.injected.mutated += 1;
+        for dst in to.iter() {
+            self.slab.hold(payload);
+            self.push_copy(src, dst, payload, kind, Time(0), true);
+        }
+        self.slab.sweep(payload);
+    }
+
+    pub(super) fn crash(&mut self, seat: Seat) {
+        self.alive.remove(seat);
+        self.io.timers.clear(seat);
+        self.io.progressed = true;
+        if self.io.recording.is_some() {
+            self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text: "stops".to_owned() });
+        }
+    }
+
+    pub(super) fn restart(&mut self, seat: Seat, with_state: bool) {
+        if self.alive.contains(seat) {
+            return;
+        }
+        self.alive.insert(seat);
+        if self.io.recording.is_some() {
+            let text = if with_state { "restarts" } else { "restarts without its memory" };
+            self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text: text.to_owned() });
+        }
+        if with_state {
+            self.call(seat, AnyNode::on_restart);
+        } else {
+            self.io.ledger.distrust(seat);
+            self.nodes[seat.index()] = self.fresh_node(seat);
+            self.call(seat, AnyNode::on_start);
+        }
+    }
+
+    pub(super) fn jump(&mut self, seat: Seat, by: Time) {
+        self.io.clocks[seat.index()].1 = self.io.clocks[seat.index()].1 + by;
+        self.io.timers.advance(seat, by);
+    }
+
+    /// The next timer of a seat fires now. Of correct nodes only while the network is not calm.
+    pub(super) fn fire_now(&mut self, seat: Seat) {
+        let byzantine = self.byzantine.contains(self.io.seats.node(seat));
+        if !self.alive.contains(seat) || (self.calm && !byzantine) {
+            return;
+        }
+        match self.io.timers.take_first(seat) {
+            Some((timer, _)) => self.call(seat, |node, cx| node.on_timer(timer, cx)),
+            None if byzantine => self.call(seat, AnyNode::on_suspect),
+            None => {}
+        }
+    }
+}

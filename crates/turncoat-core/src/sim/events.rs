@@ -1,0 +1,145 @@
+//! What can happen to a node: a message, a timer; and what follows at once.
+
+use super::{AnyNode, Described, Sim, timer_name};
+use crate::fault::Form;
+use crate::ids::{NodeId, Seat, Time};
+use crate::message::Message;
+use crate::net::Header;
+use crate::node::{Context, Protocol, State};
+use crate::plan::Fate;
+use crate::record::What;
+
+impl<P: Protocol> Sim<P> {
+    /// A message arrives. Unless the run is attended, nothing but its receiver takes notice.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, header: Header) {
+        self.io.step += 1;
+        self.io.time = self.io.time.max(header.at);
+        let Header { src, dst, payload, kind, .. } = header;
+        if !self.alive.contains(dst) || (self.attended && self.dropped_at_delivery(&header)) {
+            self.lose(header);
+            return;
+        }
+        self.deliveries += 1;
+        let ends = u64::from(src.0) << 16 | u64::from(dst.0) << 8 | u64::from(kind);
+        self.io.trail.add(self.io.time.0 << 24 ^ ends);
+        if let Some(key) = self.slab.get(payload).round() {
+            self.raise(dst, key);
+        }
+        if self.attended {
+            self.hand_over_attended(header);
+        } else {
+            self.hand_over(dst, src, payload);
+        }
+        self.slab.release(payload);
+        self.look();
+    }
+
+    /// Hands a message over while somebody watches or meddles.
+    fn hand_over_attended(&mut self, header: Header) {
+        let Header { src, dst, payload, .. } = header;
+        if self.io.recording.is_some() {
+            let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
+            let text = Described(self.slab.get(payload)).to_string();
+            self.io.record(What::Deliver { src, dst, text, lie: header.lie });
+        }
+        let before = header.lie.then(|| self.nodes[dst.index()].state().map(State::state_hash));
+        let sent_before = self.sendings;
+        if self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance) {
+            self.deliver_to_face(header);
+        } else {
+            self.hand_over(dst, src, payload);
+        }
+        if let Some(before) = before {
+            let after = self.nodes[dst.index()].state().map(State::state_hash);
+            let changed = before.is_some() && before != after;
+            self.injected.accepted += u32::from(changed || self.sendings != sent_before);
+        }
+        self.settle();
+    }
+
+    pub(super) fn dropped_at_delivery(&mut self, header: &Header) -> bool {
+        let Some(adversary) = &self.adversary else { return false };
+        if !adversary.online() {
+            return false;
+        }
+        let msg = self.slab.get(header.payload);
+        let copy = self.copy(header.src, header.dst, header.kind, msg.round(), msg, 0);
+        self.adversary.as_mut().is_some_and(|adversary| adversary.at_delivery(&copy) == Fate::Drop)
+    }
+
+    pub(super) fn fire(&mut self, seat: Seat, timer: P::Timer, at: Time) {
+        self.io.step += 1;
+        self.io.time = self.io.time.max(at);
+        self.io.trail.add(3 << 60 | self.io.time.0 << 8 | u64::from(seat.0));
+        if self.io.recording.is_some() {
+            self.io.record(What::Fire { seat: self.io.seats.name(seat), timer: timer_name(&timer) });
+        }
+        self.call(seat, |node, cx| node.on_timer(timer, cx));
+        self.settle();
+    }
+
+    /// After an event: deeds that it triggered, then a look around.
+    pub(super) fn settle(&mut self) {
+        while let Some((index, payload)) = self.deeds.pop_front() {
+            self.do_deed(index, payload);
+        }
+        self.look();
+    }
+
+    /// Runs a handler of a node, and carries out what it did.
+    pub(super) fn call(&mut self, seat: Seat, handler: impl FnOnce(&mut AnyNode<P>, &mut Context<'_, P>)) {
+        self.running = Some(seat);
+        self.io.seat = seat;
+        let (me, now) = (self.io.seats.node(seat), self.io.local_time(seat));
+        let mut cx = Context { me, now, cluster: &self.cluster, io: &mut self.io };
+        handler(&mut self.nodes[seat.index()], &mut cx);
+        self.running = None;
+        self.flush(seat);
+    }
+
+    /// Hands a payload to a node.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, dst: Seat, src: Seat, payload: u32) {
+        self.handle(dst, self.io.seats.node(src), payload);
+        self.flush(dst);
+    }
+
+    #[inline]
+    pub(super) fn handle(&mut self, dst: Seat, from: NodeId, payload: u32) {
+        self.running = Some(dst);
+        self.io.seat = dst;
+        let (me, now) = (self.io.seats.node(dst), self.io.local_time(dst));
+        let mut cx = Context { me, now, cluster: &self.cluster, io: &mut self.io };
+        self.nodes[dst.index()].on_message(from, self.slab.get(payload), &mut cx);
+        self.running = None;
+    }
+
+    /// Sends what a handler left in the outbox; own copies are handled at once, before any other event.
+    #[inline]
+    pub(super) fn flush(&mut self, seat: Seat) {
+        if !self.io.outbox.is_empty() {
+            self.send_out(seat);
+        }
+    }
+
+    fn send_out(&mut self, seat: Seat) {
+        let me = self.io.seats.node(seat);
+        loop {
+            let mut outbox = std::mem::take(&mut self.io.outbox);
+            for (to, msg) in outbox.drain(..) {
+                let payload = self.slab.insert(msg);
+                if to.contains(me) {
+                    self.slab.hold(payload);
+                    self.own.push_back(payload);
+                }
+                self.send(seat, me, to, payload);
+                self.slab.sweep(payload);
+            }
+            self.io.outbox = outbox;
+            let Some(payload) = self.own.pop_front() else { break };
+            self.handle(seat, me, payload);
+            self.slab.release(payload);
+        }
+    }
+}

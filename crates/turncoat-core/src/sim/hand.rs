@@ -1,0 +1,203 @@
+//! Driving a simulation by hand: scripts, stories, people; and the names of messages.
+
+use super::lies::Told;
+use super::{AnyNode, Rejected, Sim, timer_name};
+use crate::ids::{Seat, SeatName, Time};
+use crate::message::{Lie, Message};
+use crate::net::Header;
+use crate::node::Protocol;
+use crate::plan::LieSpec;
+use crate::record::What;
+use crate::schedule::{Action, Choice, Coordinates};
+
+impl<P: Protocol> Sim<P> {
+    /// Carries out one action of a script, a story or a person.
+    pub fn apply(&mut self, action: &Action) -> Result<(), Rejected> {
+        let mut result = Ok(());
+        // Before its consequences, among which may be the calm phase.
+        let recorded = self.io.recording.as_ref().map_or(0, |recording| recording.script.len());
+        if *action != Action::Calm {
+            self.record_action(action.clone());
+        }
+        self.guarded(|sim| result = sim.try_apply(action));
+        if result.is_err() {
+            self.io.recording.iter_mut().for_each(|recording| recording.script.truncate(recorded));
+        }
+        result
+    }
+
+    pub(super) fn try_apply(&mut self, action: &Action) -> Result<(), Rejected> {
+        match action {
+            Action::Deliver(message) => {
+                let header = self.take(message)?;
+                self.due_deeds(self.io.step, header.at.max(self.io.time));
+                self.deliver(header);
+            }
+            Action::Drop(message) => {
+                let header = self.take(message)?;
+                self.due_deeds(self.io.step, header.at.max(self.io.time));
+                self.io.step += 1;
+                self.lose(header);
+            }
+            Action::Duplicate(message) => {
+                let header = self.find(message)?;
+                self.slab.hold(header.payload);
+                self.push(header);
+            }
+            Action::Mutate(message, name, seed) => self.mutate_in_flight(message, name, *seed)?,
+            Action::Fire(seat, timer) => {
+                let seat = self.one_seat(*seat)?;
+                let (key, at) = self.armed(seat, timer.as_deref())?;
+                self.io.timers.cancel(seat, key);
+                self.due_deeds(self.io.step, at.max(self.io.time));
+                self.fire(seat, key, at);
+            }
+            Action::Suspect(seat) => {
+                let seat = self.one_seat(*seat)?;
+                if !self.byzantine.contains(self.io.seats.node(seat)) {
+                    return Err(Rejected::Honest(self.io.seats.name(seat)));
+                }
+                self.call(seat, AnyNode::on_suspect);
+                self.settle();
+            }
+            Action::Crash(seat) => {
+                let seat = self.one_seat(*seat)?;
+                self.crash(seat);
+                self.settle();
+            }
+            Action::Restart(seat, state) => {
+                let seat = self.one_seat(*seat)?;
+                self.restart(seat, *state);
+                self.settle();
+            }
+            Action::Calm if !self.calm => self.begin_calm(),
+            Action::Calm => {}
+        }
+        Ok(())
+    }
+
+    /// The next step of the script; false when it is over and the network has calmed down.
+    pub(super) fn play_script(&mut self) -> bool {
+        let script = self.script.actions.clone();
+        let Some(action) = script.script.get(self.script.next) else {
+            if !self.calm {
+                self.begin_calm();
+            }
+            return false;
+        };
+        self.script.next += 1;
+        if *action != Action::Calm {
+            self.record_action(action.clone());
+        }
+        if let Err(error) = self.try_apply(action) {
+            self.script.diverged.get_or_insert(self.script.next as u32 - 1);
+            let text = format!("`{action}` cannot happen: {error}");
+            self.io.record(What::Note { seat: None, text });
+        }
+        true
+    }
+
+    pub(super) fn mutate_in_flight(
+        &mut self,
+        message: &Coordinates,
+        name: &str,
+        seed: u64,
+    ) -> Result<(), Rejected> {
+        let mut header = self.find(message)?;
+        let rows = self.table.find(name);
+        let row = rows.iter().find(|&&(kind, _)| kind == header.kind && rows.len() == 1);
+        let Some(&(kind, lie)) = row else {
+            return Err(Rejected::Nothing(format!("no mutation `{name}` for a `{}`", message.kind)));
+        };
+        match self.lie(header.src, header.dst, header.payload, kind, &LieSpec::Row(lie, seed))? {
+            Told::Changed(payload) => {
+                self.queue.take(header.id);
+                self.injected.mutated += 1;
+                header.payload = payload;
+                header.lie = true;
+                // The same copy, so it keeps its number.
+                self.queue.push(header);
+            }
+            Told::Omitted => {
+                self.queue.take(header.id);
+                self.lose(header);
+            }
+            Told::Same => return Err(Rejected::NoChange(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// A script's words for what a scheduler chose.
+    pub(super) fn record_choice(&mut self, choice: Choice) {
+        let action = match choice {
+            Choice::Deliver(header) => Action::Deliver(self.coordinates(&header)),
+            Choice::Drop(header) => Action::Drop(self.coordinates(&header)),
+            Choice::Mutate(header) => {
+                // Looks ahead: which lie will it be, and will there be one?
+                let seed = u64::from(self.lie_rng.clone().below(u32::MAX));
+                let coordinates = self.coordinates(&header);
+                let byzantine = self.byzantine.contains(self.io.seats.node(header.src));
+                let lie = self.draw_lie(header.kind, seed, self.scheduler_scope, None);
+                if let (true, Some(lie)) = (byzantine, lie) {
+                    let name = self.table.name(header.kind, lie);
+                    if lie == Lie::Omit {
+                        self.record_action(Action::Drop(coordinates));
+                        return;
+                    }
+                    self.record_action(Action::Mutate(coordinates.clone(), name, seed));
+                }
+                Action::Deliver(coordinates)
+            }
+            Choice::Fire(seat) => Action::Fire(self.io.seats.name(seat), None),
+        };
+        self.record_action(action);
+    }
+
+    pub(super) fn record_action(&mut self, action: Action) {
+        if let Some(recording) = &mut self.io.recording {
+            recording.script.push(action);
+        }
+    }
+
+    pub(super) fn coordinates(&self, header: &Header) -> Coordinates {
+        Coordinates {
+            src: self.io.seats.name(header.src),
+            dst: self.io.seats.name(header.dst),
+            kind: P::Msg::KINDS[usize::from(header.kind)].to_owned(),
+            nth: self.numbering.of.get(header.id as usize).copied().unwrap_or(0),
+        }
+    }
+
+    pub(super) fn find(&self, message: &Coordinates) -> Result<Header, Rejected> {
+        let mut found = None;
+        self.queue.visit(&mut |header| {
+            if P::Msg::KINDS[usize::from(header.kind)] == message.kind && self.coordinates(header) == *message
+            {
+                found = Some(*header);
+            }
+        });
+        found.ok_or_else(|| Rejected::NoMessage(message.to_string()))
+    }
+
+    pub(super) fn take(&mut self, message: &Coordinates) -> Result<Header, Rejected> {
+        let header = self.find(message)?;
+        Ok(self.queue.take(header.id).expect("it was just found"))
+    }
+
+    pub(super) fn one_seat(&self, name: SeatName) -> Result<Seat, Rejected> {
+        let seats = self.io.seats.named(name).map_err(|error| Rejected::Nothing(error.to_string()))?;
+        Ok(seats.iter().next().expect("a name means a seat"))
+    }
+
+    pub(super) fn armed(&self, seat: Seat, name: Option<&str>) -> Result<(P::Timer, Time), Rejected> {
+        let found = match name {
+            None => self.io.timers.first(seat),
+            Some(name) => self.io.timers.of(seat).find(|(timer, _)| timer_name(timer) == name),
+        };
+        found.ok_or_else(|| {
+            let names: Vec<String> = self.timers(seat).into_iter().map(|(name, _)| name).collect();
+            let who = self.io.seats.name(seat);
+            Rejected::Nothing(format!("{who} has no such timer armed; armed: [{}]", names.join(", ")))
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! Lies: the one place where a message is changed on behalf of its sender.
+
+use super::{Rejected, Sim};
+use crate::fault::Form;
+use crate::hash::stable_hash;
+use crate::ids::{NodeId, NodeSet, Seat};
+use crate::message::{Lie, Message, apply};
+use crate::net::Header;
+use crate::node::Protocol;
+use crate::part::{Liar, Mutation, Part, Scope};
+use crate::plan::{Fate, LieSpec, Verdict};
+use crate::record::What;
+use crate::rng::{Purpose, Rng};
+
+/// What became of a lie.
+pub(super) enum Told {
+    /// It goes out in this payload.
+    Changed(u32),
+    /// There was nothing to change.
+    Same,
+    /// The lie is to say nothing.
+    Omitted,
+}
+
+impl<P: Protocol> Sim<P> {
+    /// Tells the lies of a verdict, and those of an outgoing face: the payload to send and whether it is a
+    /// lie, or nothing if it is not sent. The copy's hold moves from the true payload to the false one.
+    pub(super) fn tell(
+        &mut self,
+        src: Seat,
+        dst: Seat,
+        payload: u32,
+        kind: u8,
+        verdict: &Verdict,
+    ) -> Option<(u32, bool)> {
+        let mut current = payload;
+        let mut lied = false;
+        let receiver = self.io.seats.node(dst);
+        for i in 0..self.faces.len() {
+            let face = &self.faces[i];
+            let view_change = P::Msg::VIEW_CHANGE[usize::from(kind)];
+            if face.form != Form::Outgoing || face.seat != src || !face.speaks_to(receiver, view_change) {
+                continue;
+            }
+            let msg = self.slab.get(current);
+            match face.output(msg, self.io.ledger.submitted(), NodeSet::one(face.of)) {
+                None => return self.untold(payload, current),
+                Some(lie) if lie != *msg => {
+                    current = self.exchange(current, lie);
+                    lied = true;
+                }
+                Some(_) => {}
+            }
+        }
+        if verdict.fate == Fate::Drop {
+            return Some((current, lied));
+        }
+        for lie in &verdict.lies {
+            match self.lie(src, dst, current, kind, lie) {
+                Ok(Told::Changed(lie)) => {
+                    current = lie;
+                    lied = true;
+                }
+                Ok(Told::Omitted) => return self.untold(payload, current),
+                Ok(Told::Same) | Err(_) => self.injected.refused += 1,
+            }
+        }
+        self.injected.mutated += u32::from(lied);
+        Some((current, lied))
+    }
+
+    /// Nothing is said: the copy's hold goes back to the true payload.
+    fn untold(&mut self, payload: u32, current: u32) -> Option<(u32, bool)> {
+        self.slab.hold(payload);
+        self.slab.release(current);
+        None
+    }
+
+    pub(super) fn exchange(&mut self, old: u32, new: P::Msg) -> u32 {
+        let new = self.slab.insert(new);
+        self.slab.hold(new);
+        self.slab.release(old);
+        new
+    }
+
+    /// The one place where a message is changed on behalf of its sender: only a Byzantine one may.
+    ///
+    /// A flipped bit on an honest sender's copy is corruption by the network, and loses the copy.
+    pub(super) fn lie(
+        &mut self,
+        src: Seat,
+        dst: Seat,
+        payload: u32,
+        kind: u8,
+        spec: &LieSpec,
+    ) -> Result<Told, Rejected> {
+        let node = self.io.seats.node(src);
+        let byzantine = self.byzantine.contains(node);
+        if !byzantine && !matches!(spec, LieSpec::Flip(_)) {
+            return Err(Rejected::Honest(self.io.seats.name(src)));
+        }
+        let (lie, seed) = match *spec {
+            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, node, dst, byzantine, seed)),
+            LieSpec::Row(lie, seed) => (lie, seed),
+            LieSpec::Drawn { seed, scope, only } => match self.draw_lie(kind, seed, scope, only) {
+                Some(lie) => (lie, seed),
+                None => return Ok(Told::Same),
+            },
+        };
+        let told = match lie {
+            Lie::Omit => Told::Omitted,
+            Lie::Mutate(row) => {
+                let mut liar = Liar {
+                    keys: NodeSet::one(node),
+                    rng: Rng::stream(stable_hash(0x11E, &(kind, seed)), Purpose::Lies as u64),
+                    requests: self.io.ledger.submitted(),
+                    n: self.cluster.n,
+                };
+                let msg = self.slab.get(payload);
+                let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
+                match apply(msg, row, earlier, &mut liar) {
+                    Some(lie) => Told::Changed(self.exchange(payload, lie)),
+                    None => Told::Same,
+                }
+            }
+        };
+        if self.io.recording.is_some() && !matches!(told, Told::Same) {
+            let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
+            self.io.record(What::Lie { src, dst, name: self.table.name(kind, lie) });
+        }
+        Ok(told)
+    }
+
+    /// The row that (kind, seed) stands for; omission is one of the choices.
+    pub(super) fn draw_lie(&self, kind: u8, seed: u64, scope: Scope, only: Option<u16>) -> Option<Lie> {
+        let draw = stable_hash(0xD4A, &(kind, seed));
+        if let (Some(list), Some(adversary)) = (only, &self.adversary) {
+            let rows = adversary.only(list, kind);
+            return (!rows.is_empty()).then(|| rows[(draw % rows.len() as u64) as usize]);
+        }
+        let allowed = |row: &Mutation| row.scope <= scope;
+        let rows = self.table.rows(kind);
+        let count = rows.iter().filter(|row| allowed(row)).count() as u64 + 1;
+        let k = (draw % count) as usize;
+        let row = rows.iter().enumerate().filter(|(_, row)| allowed(row)).nth(k);
+        Some(row.map_or(Lie::Omit, |(i, _)| Lie::Mutate(i as u16)))
+    }
+
+    pub(super) fn flip(
+        &mut self,
+        payload: u32,
+        kind: u8,
+        node: NodeId,
+        dst: Seat,
+        byzantine: bool,
+        seed: u64,
+    ) -> Told {
+        let msg = self.slab.get(payload);
+        let mut bytes = postcard::to_stdvec(msg).expect("messages encode");
+        let bit = (stable_hash(0xF11, &(kind, seed)) % (bytes.len() as u64 * 8)) as usize;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match postcard::from_bytes::<P::Msg>(&bytes) {
+            Ok(mut lie) if byzantine && lie.kind() == kind => {
+                lie.reseal(NodeSet::one(node));
+                if lie == *msg { Told::Same } else { Told::Changed(self.exchange(payload, lie)) }
+            }
+            Ok(_) => Told::Omitted,
+            Err(_) => {
+                self.injected.garbage += 1;
+                if self.crash_on_garbage && self.alive.contains(dst) {
+                    self.crashed(dst, "bytes that do not decode".to_owned());
+                }
+                Told::Omitted
+            }
+        }
+    }
+
+    pub(super) fn mutate_and_deliver(&mut self, mut header: Header) {
+        let seed = u64::from(self.lie_rng.below(u32::MAX));
+        let spec = LieSpec::Drawn { seed, scope: self.scheduler_scope, only: None };
+        match self.lie(header.src, header.dst, header.payload, header.kind, &spec) {
+            Ok(Told::Changed(payload)) => {
+                header.payload = payload;
+                header.lie = true;
+                self.injected.mutated += 1;
+                self.deliver(header);
+            }
+            Ok(Told::Omitted) => {
+                self.io.step += 1;
+                self.lose(header);
+            }
+            Ok(Told::Same) | Err(_) => {
+                self.injected.refused += 1;
+                self.deliver(header);
+            }
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! The simulation: one loop that picks an event, runs a handler, and carries out what it did.
+//!
+//! ```text
+//! loop { scheduler.pick -> node handler -> what it did through its context -> adversary.judge, copy by copy }
+//! ```
+//!
+//! A [`Sim`] is reused from run to run, so that its buffers are. It is driven to its end by [`Sim::run`], or
+//! step by step, by hand, through [`Sim::apply`]: stories, scripts and the explorer are all made of
+//! [`Action`]s. Whatever drives it, the rule that only Byzantine nodes lie is enforced here, in
+//! [`Sim::lie`], and nowhere else.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::check::Check;
+use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Time};
+pub use crate::io::Io;
+use crate::message::{MutationTable, RoundKey};
+use crate::net::{Due, Header, Slab};
+use crate::node::{ClientWork, Cluster, Protocol};
+use crate::outcome::{End, Injected, Outcome, Property, Violation};
+use crate::part::{Part, Scope};
+use crate::persona::Face;
+use crate::plan::{Adversary, Verdict};
+use crate::queue::Queue;
+use crate::record::What;
+use crate::rng::Rng;
+use crate::scenario::{Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
+use crate::schedule::{Action, Choice};
+
+mod any;
+mod deeds;
+mod events;
+mod hand;
+mod lies;
+mod look;
+mod quiet;
+mod send;
+mod setup;
+
+use any::AnyNode;
+
+/// An action that cannot be carried out, and why.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Rejected {
+    /// No such message is in flight.
+    #[error("no `{0}` is in flight")]
+    NoMessage(String),
+    /// No such node, timer, mutation.
+    #[error("{0}")]
+    Nothing(String),
+    /// An honest node does not lie.
+    #[error("{0} is honest: only a Byzantine node lies")]
+    Honest(SeatName),
+    /// The lie leaves the message as it is.
+    #[error("`{0}` changes nothing in this message")]
+    NoChange(String),
+}
+
+/// The round counter of a seat.
+#[derive(Clone, Copy, Default)]
+struct Round {
+    key: RoundKey,
+    number: u32,
+}
+
+/// A copy held back until its sender's round exceeds a number.
+struct Held {
+    header: Header,
+    until: u64,
+}
+
+/// How far a script has got, and the names of messages in flight.
+#[derive(Default)]
+struct Script {
+    actions: Arc<SchedulerSpec>,
+    next: usize,
+    diverged: Option<u32>,
+}
+
+/// Numbers messages by link and kind.
+#[derive(Default)]
+struct Numbering {
+    on: bool,
+    counts: FxHashMap<(Seat, Seat, u8), u32>,
+    of: Vec<u32>,
+}
+
+/// One simulation of protocol `P`.
+pub struct Sim<P: Protocol> {
+    spec: Arc<ProtocolSpec>,
+    config: P::Config,
+    preset: toml::Table,
+    table: MutationTable,
+    checks: Vec<Check<P>>,
+    cluster: Cluster,
+    limits: Arc<Limits>,
+    network: Arc<Network>,
+    /// Least and most ticks on the way; at most the network's bound once it is calm.
+    latency: (Time, Time),
+    scheduler_name: SchedulerName,
+    scheduler_scope: Scope,
+    byzantine: NodeSet,
+    crash_on_garbage: bool,
+    over_budget: bool,
+
+    nodes: Vec<AnyNode<P>>,
+    works: Vec<ClientWork>,
+    alive: SeatSet,
+    io: Io<P>,
+    slab: Slab<P::Msg>,
+    queue: Queue,
+    /// Whether every identity has one seat.
+    single: bool,
+    everybody: NodeSet,
+    /// Whether somebody watches (a recording) or meddles (an adversary, a script).
+    attended: bool,
+    /// Whether a script says what happens.
+    scripted: bool,
+    adversary: Option<Box<dyn Adversary>>,
+    last_fault_round: Option<u64>,
+    faces: Vec<Face>,
+    deeds: VecDeque<(u16, Option<u32>)>,
+    own: VecDeque<u32>,
+    held: Vec<Held>,
+    rounds: Vec<Round>,
+    highest_round: u32,
+    client_kinds: u64,
+    links: Vec<Time>,
+    verdict: Verdict,
+
+    script: Script,
+    numbering: Numbering,
+    schedule_rng: Rng,
+    network_rng: Rng,
+    lie_rng: Rng,
+
+    next_id: u32,
+    sendings: u32,
+    deliveries: u64,
+    expected: usize,
+    /// The calm phase starts at this step, time, or number of deliveries.
+    calm_at: (u64, Time, u64),
+    /// The step before which `calm_at` need not be looked at.
+    look_step: u64,
+    calm: bool,
+    goal_at: Option<(Time, u64)>,
+    /// The step up to which the run need not be asked whether it has ended.
+    last_step: u64,
+    injected: Injected,
+    end: Option<End>,
+    /// Set while a handler runs, so that a panic can be blamed.
+    running: Option<Seat>,
+}
+
+impl<P: Protocol> Default for Sim<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Protocol> Sim<P> {
+    /// An empty simulation; [`Sim::reset`] fills it.
+    pub fn new() -> Self {
+        Self {
+            spec: Arc::default(),
+            config: P::Config::default(),
+            preset: toml::Table::new(),
+            table: MutationTable::of::<P::Msg>(),
+            checks: P::checks(),
+            cluster: Cluster::default(),
+            limits: Arc::default(),
+            network: Arc::default(),
+            latency: (Time(0), Time(0)),
+            scheduler_name: SchedulerName::Timed,
+            scheduler_scope: Scope::Any,
+            byzantine: NodeSet::EMPTY,
+            crash_on_garbage: false,
+            over_budget: false,
+            nodes: Vec::new(),
+            works: Vec::new(),
+            alive: SeatSet::default(),
+            io: Io::new(),
+            slab: Slab::new(),
+            queue: Queue::default(),
+            single: true,
+            everybody: NodeSet::EMPTY,
+            attended: false,
+            scripted: false,
+            adversary: None,
+            last_fault_round: None,
+            faces: Vec::new(),
+            deeds: VecDeque::new(),
+            own: VecDeque::new(),
+            held: Vec::new(),
+            rounds: Vec::new(),
+            highest_round: 0,
+            client_kinds: 0,
+            links: Vec::new(),
+            verdict: Verdict::default(),
+            script: Script::default(),
+            numbering: Numbering::default(),
+            schedule_rng: Rng::stream(0, 0),
+            network_rng: Rng::stream(0, 0),
+            lie_rng: Rng::stream(0, 0),
+            next_id: 0,
+            sendings: 0,
+            deliveries: 0,
+            expected: 0,
+            calm_at: (0, Time(0), 0),
+            look_step: 0,
+            calm: false,
+            goal_at: None,
+            last_step: 0,
+            injected: Injected::default(),
+            end: None,
+            running: None,
+        }
+    }
+
+    /// A simulation of a variant: `preset` holds keys of the configuration, which scenarios may override.
+    pub fn with_preset(preset: toml::Table) -> Self {
+        Self { preset, ..Self::new() }
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self) -> Outcome {
+        while self.end.is_none() {
+            self.guarded(|sim| while sim.step() {});
+        }
+        self.finish()
+    }
+
+    /// One event; false at the end.
+    pub fn step(&mut self) -> bool {
+        if self.end.is_some() || self.ended() {
+            return false;
+        }
+        if self.scripted && self.play_script() {
+            return true;
+        }
+        match self.queue.pick(&self.io.timers.alarms(), &mut self.schedule_rng) {
+            Some(choice) => self.carry_out(choice),
+            None => self.idle(),
+        }
+        true
+    }
+
+    /// Somebody watches or meddles: before the event, the choice is recorded and what is scheduled happens.
+    fn announce(&mut self, choice: Choice) {
+        if self.io.recording.is_some() {
+            self.record_choice(choice);
+        }
+        if self.adversary.is_some() {
+            let at = match choice {
+                Choice::Deliver(header) | Choice::Drop(header) | Choice::Mutate(header) => header.at,
+                Choice::Fire(seat) => self.io.timers.due(seat),
+            };
+            self.due_deeds(self.io.step, at.max(self.io.time));
+        }
+    }
+
+    #[inline]
+    fn carry_out(&mut self, choice: Choice) {
+        if self.attended {
+            self.announce(choice);
+        }
+        match choice {
+            Choice::Deliver(header) => self.deliver(header),
+            Choice::Drop(header) => {
+                self.io.step += 1;
+                self.lose(header);
+            }
+            Choice::Mutate(header) => self.mutate_and_deliver(header),
+            Choice::Fire(seat) => {
+                if let Some((timer, at)) = self.io.timers.take_first(seat) {
+                    self.fire(seat, timer, at);
+                }
+            }
+        }
+    }
+
+    /// Nothing is enabled: time passes until a deed is due or the network heals.
+    fn idle(&mut self) {
+        if self.adversary.as_ref().is_some_and(|adversary| adversary.next_scheduled().is_some()) {
+            self.due_deeds(u64::MAX, Time(u64::MAX));
+        } else if !self.calm {
+            self.begin_calm();
+        } else {
+            self.end = Some(if self.goal_at.is_some() { End::Goal } else { End::Quiet });
+        }
+    }
+
+    /// Most steps need not be looked at: `last_step` is where the limits may end the run, or 0 once the goal is
+    /// reached. The limits on time and messages in flight are looked at every so many steps.
+    #[inline]
+    fn ended(&mut self) -> bool {
+        self.io.step >= self.last_step && self.really_ended()
+    }
+
+    fn really_ended(&mut self) -> bool {
+        let limits = &self.limits;
+        let in_flight = self.queue.len();
+        let limit = if self.io.step >= limits.steps {
+            Some("steps")
+        } else if in_flight > limits.in_flight {
+            Some("in-flight")
+        } else if self.io.time > limits.time {
+            Some("time")
+        } else {
+            None
+        };
+        self.end = match (self.goal_at, limit) {
+            (None, None) => None,
+            (None, Some(limit)) => Some(End::Limit(limit)),
+            (Some(_), Some(_)) => Some(End::Goal),
+            (Some((time, step)), None) => {
+                let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
+                let over = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
+                // A script is played to its end.
+                let more = self.script.next < self.script.actions.script.len();
+                (!more && (over || self.io.step > step + limits.tail)).then_some(End::Goal)
+            }
+        };
+        if self.goal_at.is_none() {
+            self.last_step = (self.io.step + 64).min(self.limits.steps);
+        }
+        self.end.is_some()
+    }
+
+    /// After an event: is the goal reached, is it time to calm down?
+    #[inline]
+    fn look(&mut self) {
+        if self.io.progressed || self.io.step >= self.look_step {
+            self.look_closely();
+        }
+    }
+
+    fn look_closely(&mut self) {
+        if self.io.progressed {
+            self.look_at_progress();
+        }
+        let (step, time, deliveries) = self.calm_at;
+        if !self.calm && (self.io.step >= step || self.io.time >= time || self.deliveries >= deliveries) {
+            self.begin_calm();
+        }
+    }
+
+    fn look_at_progress(&mut self) {
+        self.io.progressed = false;
+        if self.goal_at.is_none() {
+            let live = self.io.seats.replicas().iter().filter(|&seat| self.alive.contains(seat));
+            if self.io.ledger.goal_reached(self.expected, live) {
+                self.goal_at = Some((self.io.time, self.io.step));
+                self.last_step = 0;
+            }
+        }
+        if !self.checks.is_empty() {
+            self.judge_checks();
+        }
+    }
+
+    fn judge_checks(&mut self) {
+        let checks = std::mem::take(&mut self.checks);
+        for check in &checks {
+            if let Err(detail) = (check.judge)(self) {
+                let step = self.io.step;
+                self.io.ledger.violate(Violation {
+                    property: Property::Custom,
+                    rule: check.name,
+                    nodes: SmallVec::new(),
+                    slot: None,
+                    step,
+                    detail: format!("{}: {detail}", check.name),
+                });
+            }
+        }
+        self.checks = checks;
+    }
+
+    /// The calm phase: every scheduler behaves as `timed`, the network as promised.
+    #[cold]
+    fn begin_calm(&mut self) {
+        self.calm = true;
+        self.look_step = u64::MAX;
+        self.record_action(Action::Calm);
+        if let Some(bound) = self.network.bound {
+            self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));
+        }
+        self.queue.calm(self.network.bound.map(|bound| self.io.time + bound));
+        self.release(|_, _| true);
+        if self.io.recording.is_some() {
+            self.io.record(What::Note { seat: None, text: "the network is calm from now on".to_owned() });
+        }
+    }
+
+    fn finish(&mut self) -> Outcome {
+        let end = self.end.unwrap_or(End::Stopped);
+        if !self.checks.is_empty() {
+            self.judge_checks();
+        }
+        let unfinished = self.goal_at.is_none() && !matches!(end, End::Stopped | End::Goal);
+        if unfinished && (self.calm || end == End::Quiet) {
+            let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
+            let (done, expected) = (self.io.ledger.completed(), self.expected);
+            let why = if end == End::Quiet { "nothing is left to happen" } else { "still busy at the limit" };
+            let step = self.io.step;
+            self.io.ledger.violate(Violation {
+                property: Property::Termination,
+                rule,
+                nodes: SmallVec::new(),
+                slot: None,
+                step,
+                detail: format!("{done} of {expected} requests completed, {why} ({rule})"),
+            });
+        }
+        Outcome {
+            violations: self.io.ledger.violations().clone(),
+            end,
+            steps: self.io.step,
+            deliveries: self.deliveries,
+            time: self.io.time,
+            completed: self.io.ledger.completed() as u32,
+            commits: self.io.ledger.commits(),
+            calm: self.calm,
+            over_budget: self.over_budget,
+            injected: self.injected,
+            marks: self.io.marks,
+            fingerprint: self.io.trail.finish(),
+            diverged: self.script.diverged,
+        }
+    }
+
+    /// Ends the run here, and says what came out.
+    pub fn stop(&mut self) -> Outcome {
+        self.finish()
+    }
+
+    /// Catches a panic of a node: it has crashed, the run goes on.
+    fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+        quiet::panics(true);
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
+        quiet::panics(false);
+        let Err(panic) = result else { return };
+        let Some(seat) = self.running.take() else { std::panic::resume_unwind(panic) };
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic").to_owned();
+        self.crashed(seat, text);
+    }
+
+    fn crashed(&mut self, seat: Seat, text: String) {
+        self.io.outbox.clear();
+        self.own.clear();
+        self.crash(seat);
+        if self.io.ledger.correct().contains(seat) {
+            let (node, step) = (self.io.seats.node(seat), self.io.step);
+            self.io.ledger.violate(Violation {
+                property: Property::Crashed,
+                rule: "panic",
+                nodes: smallvec![node],
+                slot: None,
+                step,
+                detail: format!("{node} crashed: {text}"),
+            });
+        }
+        self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text: format!("crashed: {text}") });
+    }
+}
+
+/// A timer's key as people write it: `request`, `slot-fetch-3`.
+fn timer_name(timer: &impl fmt::Debug) -> String {
+    let mut name = String::new();
+    for c in format!("{timer:?}").chars() {
+        match c {
+            c if c.is_ascii_uppercase() => {
+                name.push_str(if name.is_empty() || name.ends_with('-') { "" } else { "-" });
+                name.push(c.to_ascii_lowercase());
+            }
+            c if c.is_ascii_alphanumeric() => name.push(c),
+            _ if name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+    }
+    name.trim_end_matches('-').to_owned()
+}
+
+/// A message as [`Part::describe`] writes it.
+struct Described<'a, M>(&'a M);
+
+impl<M: Part> fmt::Display for Described<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.describe(f)
+    }
+}

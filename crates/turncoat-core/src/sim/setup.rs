@@ -1,0 +1,272 @@
+//! Setting up a run: is the scenario sound, and who sits where?
+
+use std::sync::Arc;
+
+use super::{AnyNode, Injected, Numbering, Round, Script, Sim};
+use crate::client::Op;
+use crate::fault::{Effect, Form, When};
+use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Time};
+use crate::message::Message;
+use crate::node::{ClientWork, Protocol};
+use crate::persona::Face;
+use crate::plan::Plan;
+use crate::record::Recording;
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Trust, invalid};
+
+impl<P: Protocol> Sim<P> {
+    /// Prepares a run. Nothing has happened yet but every node's `on_start`.
+    pub fn reset(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.prepare(scenario)?;
+        self.start();
+        Ok(())
+    }
+
+    /// As [`Sim::reset`], and keeps what happens from now on.
+    pub fn reset_recording(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.prepare(scenario)?;
+        self.io.recording = Some(Recording::default());
+        self.io.ledger.keep_log();
+        self.numbering.on = true;
+        self.attended = true;
+        self.start();
+        Ok(())
+    }
+
+    pub(super) fn prepare(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        if scenario.schema > SCHEMA {
+            return Err(ScenarioError::NewerSchema { found: i64::from(scenario.schema) });
+        }
+        // A campaign shares the protocol's table between its runs: it is read once.
+        if !Arc::ptr_eq(&self.spec, &scenario.protocol) || self.spec.name.is_empty() {
+            let mut table = self.preset.clone();
+            table.extend(scenario.protocol.config.clone());
+            self.config = toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+                ScenarioError::Malformed(format!("[protocol] {}: {}", P::NAME, error.message()))
+            })?;
+            self.spec = scenario.protocol.clone();
+        }
+        self.check_budget(scenario)?;
+        let cluster = &scenario.cluster;
+        self.cluster.n = cluster.n;
+        self.cluster.f = cluster.f;
+        self.cluster.clients = cluster.clients;
+        self.cluster.leaders.clone_from(&cluster.leaders);
+        self.cluster.trust = match &cluster.trust {
+            Trust::Sets(sets) => sets.clone(),
+            Trust::Preset(name) => P::trust(name, cluster.n)?,
+        };
+        self.limits = scenario.limits.clone();
+        self.network = scenario.network.clone();
+        self.latency = match self.network.latency {
+            Latency::Constant(ticks) => (ticks, ticks),
+            Latency::Range([least, most]) if least <= most && most.0 - least.0 < u64::from(u32::MAX) => {
+                (least, most)
+            }
+            Latency::Range([least, most]) => {
+                return Err(invalid(format!("network.latency: no range from {least} to {most} ticks")));
+            }
+        };
+        self.scheduler_name = scenario.scheduler.name;
+        self.scheduler_scope = scenario.scheduler.scope;
+        self.byzantine = scenario.adversary.byzantine;
+        self.crash_on_garbage = scenario.adversary.crash_on_garbage;
+
+        self.io.seats.fill(scenario);
+        let seats = self.io.seats.len();
+        if seats > 2 * NodeId::MAX {
+            return Err(invalid(format!("{seats} nodes are too many: at most {}", 2 * NodeId::MAX)));
+        }
+        self.io.reset(scenario.seed.0);
+        for (&node, &ppm) in &cluster.drift {
+            if ppm <= -1_000_000 {
+                return Err(invalid(format!("a drift of {ppm} ppm stops the clock of {node}")));
+            }
+            for seat in self.io.seats.named(node.into())?.iter() {
+                self.io.clocks[seat.index()].0 = ppm;
+            }
+        }
+        let mut correct = SeatSet::default();
+        self.alive = SeatSet::default();
+        for i in 0..seats {
+            let seat = Seat(i as u8);
+            self.alive.insert(seat);
+            if !self.byzantine.contains(self.io.seats.node(seat)) {
+                correct.insert(seat);
+            }
+        }
+        let gap_free = P::gap_free(&self.config);
+        let goal = scenario.workload.goal;
+        self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal);
+
+        self.prepare_plan(scenario)?;
+        self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };
+        self.queue.reset(&scenario.scheduler, seats);
+        self.single = self.io.seats.further().next().is_none();
+        self.scripted = scenario.scheduler.name == SchedulerName::Script;
+        self.attended = self.scripted || self.adversary.is_some() || scenario.scheduler.mutate > 0;
+        self.slab.clear();
+        let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
+        self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
+
+        self.nodes.clear();
+        self.deal_out(scenario);
+        for i in 0..seats {
+            let node = self.fresh_node(Seat(i as u8));
+            self.nodes.push(node);
+        }
+        self.deeds.clear();
+        self.own.clear();
+        self.held.clear();
+        self.rounds.clear();
+        self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
+        self.highest_round = 0;
+        self.client_kinds = 0;
+        self.links.clear();
+        self.links.resize(if self.network.fifo { seats * seats } else { 0 }, Time(0));
+        let numbered = scenario.scheduler.name == SchedulerName::Script;
+        self.numbering = Numbering { on: numbered, ..Numbering::default() };
+        self.schedule_rng = Rng::new(scenario.seed.0, Purpose::Scheduler);
+        self.network_rng = Rng::new(scenario.seed.0, Purpose::Network);
+        self.lie_rng = Rng::new(scenario.seed.0, Purpose::Lies);
+        self.next_id = 0;
+        self.sendings = 0;
+        self.deliveries = 0;
+        let never = u64::MAX;
+        self.calm_at = match self.network.gst {
+            // A script says itself when the network calms down.
+            _ if scenario.scheduler.name == SchedulerName::Script => (never, Time(never), never),
+            Some(Gst::Time(at)) => (never, at, never),
+            Some(Gst::Deliveries(count)) => (never, Time(never), count),
+            None => (self.limits.steps / 2, Time(never), never),
+        };
+        self.look_step = if self.network.gst.is_some() { 0 } else { self.calm_at.0 };
+        self.calm = false;
+        self.goal_at = None;
+        self.last_step = 0;
+        self.injected = Injected::default();
+        self.end = None;
+        self.running = None;
+        Ok(())
+    }
+
+    /// Whether the cluster is large enough, and not too many are faulty.
+    pub(super) fn check_budget(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        let (cluster, adversary) = (&scenario.cluster, &scenario.adversary);
+        let (n, f) = (cluster.n, cluster.f);
+        let bound = P::bound(&self.config, f);
+        if n == 0 || n > NodeId::MAX || cluster.clients > NodeId::MAX {
+            return Err(invalid(format!(
+                "a cluster has 1 to {} replicas and at most as many clients",
+                NodeId::MAX
+            )));
+        }
+        if n < bound {
+            return Err(invalid(format!(
+                "{} needs n >= {bound} replicas to bear f = {f} faulty ones, not n = {n}",
+                P::NAME
+            )));
+        }
+        self.everybody = NodeSet::replicas(n).or((0..cluster.clients).map(NodeId::client).collect());
+        if let Some(node) = adversary.byzantine.or(adversary.twins).without(self.everybody).iter().next() {
+            return Err(invalid(format!("there is no {node}: replicas are p0..p{}", n - 1)));
+        }
+        if !adversary.twins.is_subset(adversary.byzantine) {
+            let honest = adversary.twins.without(adversary.byzantine);
+            return Err(invalid(format!("a twin is Byzantine: add {honest} to `adversary.byzantine`")));
+        }
+        let mut faulty = adversary.byzantine;
+        for fault in &adversary.faults {
+            if let Effect::Crash(seat) = fault.effect {
+                faulty.insert(seat.node);
+            }
+        }
+        let count = faulty.and(NodeSet::replicas(n)).len();
+        self.over_budget = count > f;
+        if self.over_budget && !cluster.over_budget {
+            return Err(invalid(format!(
+                "{count} faulty replicas {faulty} exceed f = {f}: take fewer, or say `cluster.over-budget = true` \
+                 (--over-budget)"
+            )));
+        }
+        Ok(())
+    }
+
+    pub(super) fn prepare_plan(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.faces.clear();
+        self.adversary = None;
+        self.last_fault_round = None;
+        self.slab.keep = false;
+        if scenario.adversary.faults.is_empty() {
+            return Ok(());
+        }
+        let plan = Plan::compile(scenario, &self.io.seats, P::Msg::KINDS, &self.table)?;
+        self.last_fault_round = plan.last_round();
+        self.slab.keep = plan.lies();
+        let mut further: Vec<(NodeId, Seat)> = self.io.seats.further().collect();
+        further.drain(..scenario.adversary.twins.len());
+        let mut further = further.into_iter();
+        for (i, fault) in scenario.adversary.faults.iter().enumerate() {
+            if let Effect::Persona(spec) = &fault.effect {
+                let first = self.io.seats.first(spec.of).expect("the plan named it");
+                let seat = match spec.form {
+                    Form::Instance => further.next().expect("every persona has a seat").1,
+                    Form::Outgoing => first,
+                };
+                // Woken by its trigger; without one it is there from the start.
+                let awake = fault.when == When::default();
+                self.faces.push(Face::new(spec, seat, i as u16, awake));
+            }
+        }
+        self.adversary = Some(Box::new(plan));
+        Ok(())
+    }
+
+    /// Deals the requests out to the clients.
+    pub(super) fn deal_out(&mut self, scenario: &Scenario) {
+        let workload = &scenario.workload;
+        let clients = scenario.cluster.clients;
+        self.works.truncate(clients);
+        self.works.iter_mut().for_each(|work| {
+            work.ops.clear();
+            work.workload.clone_from(workload);
+        });
+        self.works.resize_with(clients, || ClientWork { workload: workload.clone(), ops: Vec::new() });
+        self.expected = 0;
+        if clients == 0 {
+            return;
+        }
+        for i in 0..workload.requests as usize {
+            let op = match workload.ops.get(i) {
+                Some(op) => Op::new(op),
+                None => Op::numbered(i + 1),
+            };
+            let start = workload.start.get(i).copied().unwrap_or_default();
+            let read_only = workload.read_only.contains(&(i as u32 + 1));
+            let client = i % clients;
+            self.works[client].ops.push((op, start, read_only));
+            self.expected += usize::from(!self.byzantine.contains(NodeId::client(client)));
+        }
+    }
+
+    pub(super) fn fresh_node(&self, seat: Seat) -> AnyNode<P> {
+        let node = self.io.seats.node(seat);
+        if node.is_client() {
+            AnyNode::Client(P::client(node, &self.cluster, &self.config, &self.works[node.index()]))
+        } else {
+            AnyNode::Replica(P::replica(node, &self.cluster, &self.config))
+        }
+    }
+
+    pub(super) fn start(&mut self) {
+        self.guarded(|sim| {
+            for i in 0..sim.nodes.len() {
+                let seat = Seat(i as u8);
+                if !sim.dormant(seat) {
+                    sim.call(seat, AnyNode::on_start);
+                }
+            }
+            sim.look();
+        });
+    }
+}

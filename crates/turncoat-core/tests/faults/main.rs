@@ -1,0 +1,21 @@
+//! The fault primitives, one by one: each is given as text, does what its name says, and replays.
+
+mod bad_scenarios;
+mod composing;
+mod crashes;
+mod flips;
+mod hold;
+mod keeping_time;
+mod limits;
+mod network;
+mod opaque;
+mod originate;
+mod panics;
+mod persona;
+mod planted;
+mod play;
+mod predicates;
+mod properties;
+mod rounds;
+mod toys;
+mod twins;

@@ -1,0 +1,98 @@
+//! What the network does: loses, delays, repeats, cuts. In the calm phase it behaves.
+
+use crate::play::play;
+use crate::toys::post::Post;
+
+/// p0 and p2 write to all, twice; p3 talks to itself in between.
+const LETTERS: &str = r#"protocol.letters = [
+    "10 p0>* letter 0.1", "10 p2>* letter 0.1", "50 p0>* letter 0.2", "50 p2>* letter 0.2",
+    "45 p3>p3 card",
+]"#;
+
+#[test]
+fn a_delay_lets_later_messages_overtake() {
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\ndelay = 100"
+    ));
+    assert_eq!(played.numbers("p1"), [2, 3, 4, 1]);
+    assert_eq!((played.times("p1", 1), played.times("p3", 1)), (vec![120], vec![20]));
+}
+
+#[test]
+fn delays_add_up() {
+    let fault = "[[adversary.faults]]\nto = [\"p1\"]\nnth = 1\ndelay = 100\n";
+    let played = play::<Post>(&format!("{LETTERS}\n{fault}{fault}"));
+    assert_eq!(played.times("p1", 1), [220]);
+}
+
+#[test]
+fn a_duplicate_arrives_so_many_times_more() {
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\nduplicate = 2"
+    ));
+    let mut numbers = played.numbers("p1");
+    numbers.sort_unstable();
+    assert_eq!(numbers, [1, 1, 1, 2, 3, 4]);
+    assert_eq!(played.numbers("p3"), [1, 2, 3, 4]);
+}
+
+/// p3 hears no letter of slot 1, whoever writes it, while everybody hears p3, and p3 hears slot 2.
+#[test]
+fn the_deaf_hear_no_such_message_from_anybody() {
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n[[adversary.faults]]\nkind = \"letter\"\nnth = 1\ndeaf = [\"p3\"]"
+    ));
+    assert_eq!((played.numbers("p3"), played.numbers("p1")), (vec![3, 4], vec![1, 2, 3, 4]));
+    assert_eq!(played.outcome.injected.dropped, 2);
+}
+
+/// From time 40 on the network keeps its promises: only the first letters are lost.
+#[test]
+fn network_faults_end_with_the_calm_phase() {
+    for fault in ["deaf = [\"p1\"]", "isolate = [\"p1\"]", "partition = [[\"p1\"], [\"p0\", \"p2\"]]"] {
+        let played =
+            play::<Post>(&format!("network.gst = {{ time = 40 }}\n{LETTERS}\n[[adversary.faults]]\n{fault}"));
+        assert_eq!(played.numbers("p1"), [3, 4], "{fault}");
+    }
+    let played = play::<Post>(&format!(
+        "network.gst = {{ time = 40 }}\n{LETTERS}\n[[adversary.faults]]\nto = [\"p1\"]\ndrop = true"
+    ));
+    assert_eq!(played.numbers("p1"), [3, 4], "the network drops no honest sender's message when calm");
+}
+
+/// What a Byzantine sender does not send is its own affair, calm or not.
+#[test]
+fn a_byzantine_sender_may_keep_silent_in_the_calm_phase() {
+    let played = play::<Post>(&format!(
+        "network.gst = {{ time = 40 }}\nadversary.byzantine = [\"p0\"]\n{LETTERS}\n\
+         [[adversary.faults]]\nto = [\"p1\"]\ndrop = true"
+    ));
+    assert_eq!(played.numbers("p1"), [4]);
+}
+
+#[test]
+fn a_partition_cuts_between_blocks_and_spares_those_in_none() {
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n[[adversary.faults]]\nround = 1\npartition = [[\"p0\"], [\"p1\", \"p2\"]]"
+    ));
+    assert_eq!(played.numbers("p0"), [4]);
+    assert_eq!(played.numbers("p1"), [2, 3, 4]);
+    assert_eq!(played.numbers("p3"), [1, 2, 3, 4], "p3 stands in no block");
+}
+
+#[test]
+fn the_isolated_hear_nobody_outside_and_are_not_heard() {
+    let played =
+        play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nround = 1\nisolate = [\"p0\", \"p1\"]"));
+    assert_eq!(played.numbers("p1"), [1, 3, 4], "p0 is inside with p1");
+    assert_eq!(played.numbers("p2"), [3]);
+    assert_eq!(played.numbers("p3"), [2, 3, 4]);
+}
+
+/// On one link and with `fifo`, a delayed letter holds up those behind it.
+#[test]
+fn a_fifo_link_keeps_its_order() {
+    let fault = "[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\ndelay = 100";
+    let played = play::<Post>(&format!("network.fifo = true\n{LETTERS}\n{fault}"));
+    assert_eq!(played.numbers("p1"), [2, 4, 1, 3]);
+}

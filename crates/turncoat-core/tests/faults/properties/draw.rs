@@ -1,0 +1,302 @@
+//! Random faults and scenarios.
+
+use std::sync::Arc;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use turncoat_core::fault::{
+    Drawn, Edit, Effect, Fault, Form, Jump, Mutate, Names, Originate, Persona, Restart, RoundSource, Span, When,
+};
+use turncoat_core::ids::{NodeId, NodeSet, SeatName, Time};
+use turncoat_core::part::Scope;
+use turncoat_core::scenario::{
+    Adversary, ClusterSpec, Expect, Goal, Gst, Latency, Limits, Loss, Network, Scenario, SchedulerName,
+    SchedulerSpec, Seed, Target, TimerRule, Trust, Workload,
+};
+
+use crate::play::scenario;
+use crate::toys::ballot::Ballot;
+
+const KINDS: [&str; 3] = ["request", "propose", "vote"];
+const LIES: [&str; 6] =
+    ["propose.slot+1", "propose.request=earlier", "propose.request.forge", "vote.digest=other", "vote.slot-1", "vote.omit"];
+
+pub(super) fn replica() -> impl Strategy<Value = NodeId> {
+    (0..4_usize).prop_map(NodeId::replica)
+}
+
+fn nodes() -> Vec<NodeId> {
+    (0..4).map(NodeId::replica).chain([NodeId::client(0), NodeId::client(1)]).collect()
+}
+
+fn names() -> impl Strategy<Value = Vec<SeatName>> {
+    let seats: Vec<SeatName> = nodes().into_iter().map(SeatName::from).collect();
+    prop_oneof![2 => Just(Vec::new()), 1 => subsequence(seats, 1..=6)]
+}
+
+fn some_replicas() -> impl Strategy<Value = Vec<NodeId>> {
+    subsequence((0..4).map(NodeId::replica).collect::<Vec<_>>(), 0..=4)
+}
+
+fn span(most: u64) -> impl Strategy<Value = Span> {
+    let between = (0..most, 0..most).prop_map(|(a, b)| Span::Between([a.min(b), a.max(b)]));
+    prop_oneof![(0..most).prop_map(Span::At), between]
+}
+
+fn kinds() -> impl Strategy<Value = Names> {
+    prop_oneof![
+        Just(Names::default()),
+        select(KINDS.to_vec()).prop_map(Names::from),
+        subsequence(KINDS.map(str::to_owned).to_vec(), 2..=3).prop_map(Names),
+    ]
+}
+
+fn source() -> impl Strategy<Value = RoundSource> {
+    use RoundSource::{Global, Named, SenderMax, SenderView, View};
+    select(vec![SenderMax, SenderMax, Named, View, SenderView, Global])
+}
+
+/// A predicate without others inside.
+fn plain_when() -> impl Strategy<Value = When> {
+    let place = (option::weighted(0.4, span(6)), source(), names(), names(), kinds());
+    let count = (
+        option::weighted(0.2, span(4)),
+        option::weighted(0.1, span(60)),
+        option::weighted(0.1, span(80)),
+        option::weighted(0.3, 0..=1000_u32),
+        option::weighted(0.3, 0..5_u32),
+    );
+    (place, count).prop_map(|((round, source, from, to, kind), (nth, step, time, permille, times))| When {
+        round,
+        source,
+        from,
+        to,
+        kind,
+        nth,
+        step,
+        time,
+        permille,
+        times,
+        ..When::default()
+    })
+}
+
+fn when() -> impl Strategy<Value = When> {
+    let nested = (vec(plain_when(), 0..3), option::weighted(0.2, plain_when().prop_map(Box::new)));
+    (plain_when(), nested).prop_map(|(when, (any, not))| When { any, not, ..when })
+}
+
+fn mutate() -> impl Strategy<Value = Mutate> {
+    let only = subsequence(LIES.map(str::to_owned).to_vec(), 0..=3);
+    let drawn = (any::<u64>(), select(vec![Scope::Small, Scope::Any]), only);
+    prop_oneof![
+        select(LIES.to_vec()).prop_map(|name| Mutate::Named(name.to_owned())),
+        drawn.prop_map(|(seed, scope, only)| Mutate::Drawn(Drawn { seed: Seed(seed), scope, only })),
+    ]
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    prop_oneof![
+        Just(Edit::OwnOrder),
+        (1..3_u32, 0..3_usize).prop_map(|(slot, with)| Edit::Sub { slot, with }),
+        (1..3_u32, 0..3_usize).prop_map(|(slot, with)| Edit::World { slot, with }),
+        (1..3_u32).prop_map(Edit::Forget),
+        (1..3_u32).prop_map(Edit::Stale),
+        Just(Edit::Mute),
+    ]
+}
+
+fn persona() -> impl Strategy<Value = Persona> {
+    let sets = (some_replicas(), option::of(some_replicas()));
+    let form = select(vec![Form::Instance, Form::Instance, Form::Outgoing]);
+    (sets, vec(edit(), 0..3), any::<bool>(), form).prop_map(
+        |((to, at_view_change), edits, overlap, form)| Persona {
+            of: NodeId::replica(0),
+            to,
+            at_view_change,
+            edits,
+            overlap,
+            form,
+        },
+    )
+}
+
+fn originate() -> impl Strategy<Value = Originate> {
+    (select(KINDS.to_vec()), any::<bool>(), some_replicas()).prop_map(|(kind, replay, to)| Originate {
+        replay: replay.then(|| kind.to_owned()),
+        mint: (!replay).then(|| kind.to_owned()),
+        to: to.into_iter().map(SeatName::from).collect(),
+    })
+}
+
+/// All replicas in at most three blocks; those dealt into none stand in no block.
+fn blocks() -> impl Strategy<Value = Vec<Vec<SeatName>>> {
+    vec(0..4_usize, 4).prop_map(|blocks| {
+        let members = |block: usize| (0..4).filter(|&i| blocks[i] == block).map(NodeId::replica).map(SeatName::from).collect();
+        (0..3).map(members).collect()
+    })
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let seat = || replica().prop_map(SeatName::from);
+    let seats = || some_replicas().prop_map(|nodes| nodes.into_iter().map(SeatName::from).collect::<Vec<_>>());
+    prop_oneof![
+        2 => Just(Effect::Drop),
+        2 => Just(Effect::Hold),
+        1 => (0..50_u64).prop_map(|ticks| Effect::Delay(Time(ticks))),
+        1 => (0..3_u32).prop_map(Effect::Duplicate),
+        3 => mutate().prop_map(Effect::Mutate),
+        2 => any::<u64>().prop_map(|seed| Effect::Flip(Seed(seed))),
+        2 => blocks().prop_map(Effect::Partition),
+        1 => seats().prop_map(Effect::Isolate),
+        1 => seats().prop_map(Effect::Deaf),
+        1 => seat().prop_map(Effect::Crash),
+        1 => (seat(), any::<bool>()).prop_map(|(node, state)| Effect::Restart(Restart { node, state })),
+        1 => (seat(), 0..50_u64).prop_map(|(node, by)| Effect::Jump(Jump { node, by: Time(by) })),
+        1 => seat().prop_map(Effect::Fire),
+        1 => originate().prop_map(Effect::Originate),
+        1 => persona().prop_map(Effect::Persona),
+    ]
+}
+
+/// A fault that can strike where p0 is the one who lies.
+pub(super) fn fault() -> impl Strategy<Value = Fault> {
+    (when(), effect()).prop_map(|(mut when, effect)| {
+        if matches!(effect, Effect::Mutate(_) | Effect::Originate(_)) {
+            when.from.retain(|name| name.node == NodeId::replica(0));
+        }
+        Fault { when, effect }
+    })
+}
+
+fn scheduler() -> impl Strategy<Value = SchedulerSpec> {
+    let weights = (0..4_u32, 1..100_u32, 1..100_u32, 0..10_u32, 0..20_u32);
+    let timers = select(vec![TimerRule::Free, TimerRule::Idle]);
+    (select(SchedulerName::ALL.to_vec()), weights, select(vec![Scope::Small, Scope::Any]), timers).prop_map(
+        |(name, (timeout, deliver, request, drop, mutate), scope, timers)| SchedulerSpec {
+            name,
+            timeout,
+            deliver,
+            request,
+            drop,
+            mutate,
+            scope,
+            timers,
+            script: Vec::new(),
+        },
+    )
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let gst = prop_oneof![
+        2 => Just(None),
+        1 => (0..60_u64).prop_map(|at| Some(Gst::Time(Time(at)))),
+        1 => (0..60_u64).prop_map(|count| Some(Gst::Deliveries(count))),
+    ];
+    let latency = prop_oneof![
+        (0..20_u64).prop_map(|ticks| Latency::Constant(Time(ticks))),
+        (0..10_u64, 10..20_u64).prop_map(|(a, b)| Latency::Range([Time(a), Time(b)])),
+    ];
+    let bound = option::of((1..20_u64).prop_map(Time));
+    (latency, select(vec![Loss::Drop, Loss::Hold]), any::<bool>(), gst, bound)
+        .prop_map(|(latency, loss, fifo, gst, bound)| Network { latency, loss, fifo, gst, bound })
+}
+
+/// A run of the ballot toy with random faults, under any scheduler. p0 may lie; so many nodes crash as do.
+pub(super) fn runnable() -> impl Strategy<Value = Scenario> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), vec(1..5_u32, 0..2), any::<bool>());
+    (any::<u64>(), scheduler(), network(), vec(fault(), 0..4), flags).prop_map(
+        |(seed, scheduler, network, faults, (compose, inherit, garbage, process_first, twins))| {
+            let mut scenario = scenario::<Ballot>("cluster.over-budget = true\nlimits.steps = 400");
+            let p0 = NodeSet::one(NodeId::replica(0));
+            scenario.seed = Seed(seed);
+            scenario.scheduler = Arc::new(scheduler);
+            scenario.network = Arc::new(network);
+            scenario.adversary = Adversary {
+                byzantine: p0,
+                twins: if twins { p0 } else { NodeSet::EMPTY },
+                faults,
+                compose,
+                process_first,
+                roundless_inherit: inherit,
+                crash_on_garbage: garbage,
+            };
+            scenario
+        },
+    )
+}
+
+fn workload() -> impl Strategy<Value = Workload> {
+    let ops = vec("[ -~]{0,8}", 0..3);
+    let times = || (0..1000_u64).prop_map(Time);
+    let target = prop_oneof![
+        Just(Target::Leader),
+        Just(Target::All),
+        Just(Target::Random),
+        replica().prop_map(Target::One)
+    ];
+    let goal = prop_oneof![Just(Goal::Replies), Just(Goal::Committed), any::<u32>().prop_map(Goal::Height)];
+    let counts = (any::<u32>(), option::of(any::<u32>()), vec(1..9_u32, 0..3));
+    (counts, ops, vec(times(), 0..3), option::of(times()), (target, times(), goal)).prop_map(
+        |((requests, retries, read_only), ops, start, every, (target, timeout, goal))| Workload {
+            requests,
+            ops,
+            start,
+            every,
+            target,
+            timeout,
+            retries,
+            read_only,
+            goal,
+        },
+    )
+}
+
+fn cluster() -> impl Strategy<Value = ClusterSpec> {
+    let trust = prop_oneof![
+        Just(Trust::default()),
+        "[a-z0-9]{1,4}".prop_map(Trust::Preset),
+        vec(some_replicas().prop_map(|nodes| nodes.into_iter().collect()), 1..5).prop_map(Trust::Sets),
+    ];
+    let drift = btree_map(replica(), -999_999..2_000_000_i32, 0..3);
+    (0..9_usize, 0..3_usize, 0..3_usize, (vec(replica(), 0..4), trust, any::<bool>(), drift)).prop_map(
+        |(n, f, clients, (leaders, trust, over_budget, drift))| ClusterSpec {
+            n,
+            f,
+            clients,
+            leaders,
+            trust,
+            over_budget,
+            drift,
+        },
+    )
+}
+
+/// Any scenario at all, runnable or not.
+pub(super) fn anything() -> impl Strategy<Value = Scenario> {
+    let largest = i64::MAX as u64;
+    let limits = (0..=largest, any::<u32>(), 0..=largest, 0..=largest, 0..=largest).prop_map(
+        |(steps, in_flight, time, linger, tail)| Limits {
+            steps,
+            in_flight: in_flight as usize,
+            time: Time(time),
+            linger: Time(linger),
+            tail,
+        },
+    );
+    let expect = option::of((option::of("[a-z]{3,9}"), any::<u64>()).prop_map(|(property, fingerprint)| Expect {
+        property,
+        fingerprint: Seed(fingerprint),
+    }));
+    (runnable(), workload(), cluster(), limits, expect).prop_map(|(scenario, workload, cluster, limits, expect)| {
+        Scenario {
+            workload: Arc::new(workload),
+            cluster: Arc::new(cluster),
+            limits: Arc::new(limits),
+            expect,
+            ..scenario
+        }
+    })
+}
