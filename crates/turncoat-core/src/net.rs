@@ -44,14 +44,14 @@ impl<M> Slab<M> {
         self.free.clear();
     }
 
-    /// Stores a payload that nobody holds yet.
+    /// Stores a payload, held once: by whoever stores it, until it has been sent to all.
     #[inline]
     pub(crate) fn insert(&mut self, message: M) -> u32 {
         if let Some(index) = self.free.pop() {
-            self.entries[index as usize] = (message, 0);
+            self.entries[index as usize] = (message, 1);
             return index;
         }
-        self.entries.push((message, 0));
+        self.entries.push((message, 1));
         (self.entries.len() - 1) as u32
     }
 
@@ -70,13 +70,6 @@ impl<M> Slab<M> {
         let count = &mut self.entries[index as usize].1;
         *count -= 1;
         if *count == 0 && !self.keep {
-            self.free.push(index);
-        }
-    }
-
-    /// Frees a payload of which no copy was sent.
-    pub(crate) fn sweep(&mut self, index: u32) {
-        if self.entries[index as usize].1 == 0 && !self.keep {
             self.free.push(index);
         }
     }

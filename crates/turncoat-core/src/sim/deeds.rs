@@ -41,7 +41,6 @@ impl<P: Protocol> Sim<P> {
             }
             Input::Instead(lie) => {
                 let lie = self.slab.insert(lie);
-                self.slab.hold(lie);
                 self.hand_over(dst, src, lie);
                 self.slab.release(lie);
             }
@@ -55,7 +54,6 @@ impl<P: Protocol> Sim<P> {
                 }
                 let client = self.io.seats.first(request.client).unwrap_or(src);
                 let first = self.slab.insert(first);
-                self.slab.hold(first);
                 self.hand_over(dst, client, first);
                 self.slab.release(first);
                 self.hand_over(dst, src, payload);
@@ -142,7 +140,7 @@ impl<P: Protocol> Sim<P> {
             self.slab.hold(payload);
             self.push_copy(src, dst, payload, kind, Time(0), true);
         }
-        self.slab.sweep(payload);
+        self.slab.release(payload);
     }
 
     pub(super) fn crash(&mut self, seat: Seat) {

@@ -134,7 +134,7 @@ impl<P: Protocol> Sim<P> {
                     self.own.push_back(payload);
                 }
                 self.send(seat, me, to, payload);
-                self.slab.sweep(payload);
+                self.slab.release(payload);
             }
             self.io.outbox = outbox;
             let Some(payload) = self.own.pop_front() else { break };

@@ -78,7 +78,6 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn exchange(&mut self, old: u32, new: P::Msg) -> u32 {
         let new = self.slab.insert(new);
-        self.slab.hold(new);
         self.slab.release(old);
         new
     }

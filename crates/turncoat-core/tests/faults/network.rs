@@ -96,3 +96,17 @@ fn a_fifo_link_keeps_its_order() {
     let played = play::<Post>(&format!("network.fifo = true\n{LETTERS}\n{fault}"));
     assert_eq!(played.numbers("p1"), [2, 4, 1, 3]);
 }
+
+/// The copies of one broadcast are one message in memory. That p1's is lost must not disturb p2's, while
+/// another message is on its way.
+#[test]
+fn a_lost_copy_leaves_the_others_as_they_are() {
+    let text = r#"
+        protocol.letters = ["10 p0>p1,p2 letter 0.1", "12 p0>p1,p3 letter 0.2", "14 p0>p1,p2 letter 0.3"]
+        [[adversary.faults]]
+        to = ["p1"]
+        drop = true
+    "#;
+    let played = play::<Post>(text);
+    assert_eq!((played.numbers("p2"), played.numbers("p3")), (vec![1, 3], vec![2]));
+}

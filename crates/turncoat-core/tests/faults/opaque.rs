@@ -97,7 +97,7 @@ impl Node<Opaque> for Engine {
     }
     fn on_timer(&mut self, count: u32, cx: &mut Context<'_, Opaque>) {
         if count < 20 {
-            cx.broadcast(Msg::Hello { round: View(count) });
+            cx.broadcast(Msg::Hello { round: View(count + 1) });
             cx.set_timer(count + 1, Time(100));
         }
     }

@@ -119,8 +119,8 @@ fn a_face_that_woke_up_later_counts_slots_as_everybody_does() {
         from = ["c1", "c2"]
         delay = 100
         [[adversary.faults]]
-        kind = "propose"
-        nth = 1
+        kind = "vote"
+        from = ["p1"]
         persona = { of = "p0", to = ["p1"], edits = [{ sub = { slot = 2, with = 1 } }] }
     "#,
     );

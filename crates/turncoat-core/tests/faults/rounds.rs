@@ -48,6 +48,21 @@ fn a_message_without_a_round_meets_no_round_fault_unless_it_inherits_its_senders
     assert_eq!(lost("round = 1\nkind = \"card\"", "adversary.roundless-inherit = true"), [0; 0]);
 }
 
+/// A liar may name any view it likes. That is a round like any other, also for a node that has met others before.
+#[test]
+fn the_largest_round_is_a_round() {
+    let text = r#"
+        protocol.letters = [
+            "10 p0>* letter 0.1", "20 p0>* letter 0.2", "30 p0>* letter 4294967295.1", "40 p0>* letter 4294967295.2",
+        ]
+        [[adversary.faults]]
+        round = [3, 4294967295]
+        to = ["p2"]
+        drop = true
+    "#;
+    assert_eq!(play::<Post>(text).numbers("p2"), [1, 2]);
+}
+
 /// With one phase per view the sender's round is the largest number that it has met, as the design has it.
 /// p2's first message is in view 3: it is in that view's round, not one below.
 #[test]

@@ -19,6 +19,16 @@ use turncoat_core::scenario::{
 use crate::play::scenario;
 use crate::toys::ballot::Ballot;
 
+/// A scenario that a failing test shows as the text of a file.
+#[derive(Clone)]
+pub(super) struct Case(pub(super) Scenario);
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\n{}", self.0.to_toml())
+    }
+}
+
 const KINDS: [&str; 3] = ["request", "propose", "vote"];
 const LIES: [&str; 6] =
     ["propose.slot+1", "propose.request=earlier", "propose.request.forge", "vote.digest=other", "vote.slot-1", "vote.omit"];
@@ -205,7 +215,7 @@ fn network() -> impl Strategy<Value = Network> {
 }
 
 /// A run of the ballot toy with random faults, under any scheduler. p0 may lie; so many nodes crash as do.
-pub(super) fn runnable() -> impl Strategy<Value = Scenario> {
+pub(super) fn runnable() -> impl Strategy<Value = Case> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), vec(1..5_u32, 0..2), any::<bool>());
     (any::<u64>(), scheduler(), network(), vec(fault(), 0..4), flags).prop_map(
         |(seed, scheduler, network, faults, (compose, inherit, garbage, process_first, twins))| {
@@ -223,7 +233,7 @@ pub(super) fn runnable() -> impl Strategy<Value = Scenario> {
                 roundless_inherit: inherit,
                 crash_on_garbage: garbage,
             };
-            scenario
+            Case(scenario)
         },
     )
 }
@@ -275,7 +285,7 @@ fn cluster() -> impl Strategy<Value = ClusterSpec> {
 }
 
 /// Any scenario at all, runnable or not.
-pub(super) fn anything() -> impl Strategy<Value = Scenario> {
+pub(super) fn anything() -> impl Strategy<Value = Case> {
     let largest = i64::MAX as u64;
     let limits = (0..=largest, any::<u32>(), 0..=largest, 0..=largest, 0..=largest).prop_map(
         |(steps, in_flight, time, linger, tail)| Limits {
@@ -290,13 +300,15 @@ pub(super) fn anything() -> impl Strategy<Value = Scenario> {
         property,
         fingerprint: Seed(fingerprint),
     }));
-    (runnable(), workload(), cluster(), limits, expect).prop_map(|(scenario, workload, cluster, limits, expect)| {
-        Scenario {
-            workload: Arc::new(workload),
-            cluster: Arc::new(cluster),
-            limits: Arc::new(limits),
-            expect,
-            ..scenario
-        }
-    })
+    (runnable(), workload(), cluster(), limits, expect).prop_map(
+        |(Case(scenario), workload, cluster, limits, expect)| {
+            Case(Scenario {
+                workload: Arc::new(workload),
+                cluster: Arc::new(cluster),
+                limits: Arc::new(limits),
+                expect,
+                ..scenario
+            })
+        },
+    )
 }

@@ -14,7 +14,10 @@ proptest! {
 
     /// A simulation that has been used, a fresh one, and one that records see the same.
     #[test]
-    fn the_same_scenario_gives_the_same_outcome(first in draw::runnable(), second in draw::runnable()) {
+    fn the_same_scenario_gives_the_same_outcome(
+        draw::Case(first) in draw::runnable(),
+        draw::Case(second) in draw::runnable(),
+    ) {
         let mut used = Sim::<Ballot>::new();
         let (outcome, _) = used.record(&first).unwrap();
         used.execute(&second).unwrap();
@@ -24,18 +27,18 @@ proptest! {
 
     /// Lost, held, changed, crashed, two-faced: what was recorded replays under the same adversary.
     #[test]
-    fn a_recorded_run_replays(scenario in draw::runnable()) {
+    fn a_recorded_run_replays(draw::Case(scenario) in draw::runnable()) {
         let (outcome, recording) = Sim::<Ballot>::new().record(&scenario).unwrap();
         let replay = scripted(&scenario, recording.script);
         let again = execute::<Ballot>(&replay).unwrap();
-        prop_assert_eq!(again.diverged, None, "{}", replay.to_toml());
-        prop_assert_eq!(again.fingerprint, outcome.fingerprint, "{}", replay.to_toml());
+        prop_assert_eq!(again.diverged, None);
+        prop_assert_eq!(again.fingerprint, outcome.fingerprint);
         prop_assert_eq!((again.violations, again.end), (outcome.violations, outcome.end));
     }
 
     /// The same without crashes, restarts and the other deeds: losses and lies of the scheduler and of faults.
     #[test]
-    fn a_recorded_run_of_losses_and_lies_replays(mut scenario in draw::runnable()) {
+    fn a_recorded_run_of_losses_and_lies_replays(draw::Case(mut scenario) in draw::runnable()) {
         use turncoat_core::fault::Effect;
         scenario.adversary.faults.retain(|fault| matches!(
             fault.effect,
@@ -55,6 +58,6 @@ fn every_scheduler_is_drawn() {
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::new(cases(1));
     let names: std::collections::BTreeSet<SchedulerName> =
-        (0..100).map(|_| draw::runnable().new_tree(&mut runner).unwrap().current().scheduler.name).collect();
+        (0..100).map(|_| draw::runnable().new_tree(&mut runner).unwrap().current().0.scheduler.name).collect();
     assert_eq!(names.len(), SchedulerName::ALL.len());
 }

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use turncoat_core::ids::{NodeId, Seat};
+use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::sim::Sim;
 
 use super::cases;
 use crate::play::scenario;
-use crate::toys::relay::{Bundle, COMMON, Msg, Note, Relay};
-use turncoat_core::sign::{Cert, Signed};
+use crate::toys::relay::{Bundle, COMMON, Courier, Msg, Note, Relay};
 
 const LIAR: NodeId = NodeId::replica(0);
 
@@ -26,16 +26,21 @@ struct Judge<'a>(&'a Sim<Relay>);
 impl Judge<'_> {
     /// Whether an honest node has signed this.
     fn note(&self, note: &Signed<Note>) -> bool {
-        let signer = self.0.replica(Seat(note.signer().index() as u8)).unwrap();
-        !note.valid() || note.signer() == LIAR || signer.signed.contains(note)
+        let signed = || self.courier(note.signer()).is_some_and(|courier| courier.signed.contains(note));
+        !note.valid() || note.signer() == LIAR || signed()
+    }
+    /// The node in whose name something is signed, if there is one.
+    fn courier(&self, node: NodeId) -> Option<&Courier> {
+        let seat = self.0.seats().first(node)?;
+        self.0.replica(seat)
     }
     fn cert(&self, cert: &Cert<Note>) -> bool {
         cert.voters().iter().all(|voter| voter == LIAR || **cert == COMMON)
     }
     fn bundle(&self, bundle: &Signed<Bundle>) -> bool {
-        let signer = self.0.replica(Seat(bundle.signer().index() as u8)).unwrap();
-        let genuine =
-            !bundle.valid() || bundle.signer() == LIAR || signer.envelope.as_ref() == Some(bundle);
+        let signed =
+            || self.courier(bundle.signer()).is_some_and(|courier| courier.envelope.as_ref() == Some(bundle));
+        let genuine = !bundle.valid() || bundle.signer() == LIAR || signed();
         let inside = bundle.notes.iter().chain(&bundle.last);
         // What an honest node has put into its envelope is its own affair; what a liar puts in is judged.
         let honest = bundle.valid() && bundle.signer() != LIAR;

@@ -96,7 +96,7 @@ impl Protocol for Ballot {
     }
     /// Two rounds per slot, the first proposal is round 1.
     fn number(key: RoundKey) -> u32 {
-        (2 * key.slot.0 + u32::from(key.phase)).saturating_sub(2)
+        key.slot.0.saturating_mul(2).saturating_add(u32::from(key.phase)).saturating_sub(2)
     }
 }
 
