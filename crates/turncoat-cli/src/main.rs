@@ -1,2 +1,72 @@
-//! The command `turncoat`.
-fn main() {}
+//! The command `turncoat`: finds Byzantine bugs in consensus protocols.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod commands;
+mod exit;
+mod files;
+mod out;
+mod progress;
+mod registry;
+mod setup;
+mod show;
+mod stop;
+mod tally;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::commands::{fuzz, list, replay, run, speed};
+use crate::exit::Exit;
+
+/// Finds Byzantine bugs in consensus protocols
+#[derive(Parser)]
+#[command(name = "turncoat", version, after_help = exit::TABLE)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::Args),
+    Run(run::Args),
+    Fuzz(fuzz::Args),
+    Replay(replay::Args),
+    Speed(speed::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli.command))) {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(error)) => {
+            out::log(format_args!("error: {error:#}"));
+            if error.is::<out::Unwritable>() { Exit::Internal } else { Exit::BadInput }
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
+            out::log(format_args!("error: a bug in turncoat itself, please report it: {text}"));
+            Exit::Internal
+        }
+    };
+    exit.into()
+}
+
+fn dispatch(command: Option<Command>) -> Result<Exit> {
+    match command {
+        None => {
+            out::line(Cli::command().render_help())?;
+            Ok(Exit::Clean)
+        }
+        Some(Command::List(args)) => list::list(&args),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
+        Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Speed(args)) => speed::speed(&args),
+    }
+}

@@ -1,1 +1,9 @@
-//! turncoat-lab
+//! The laboratory: campaigns of many runs, in parallel, whose results do not depend on the number of threads.
+//!
+//! The lab knows no protocol and no strategy. It is given an [`Entry`](turncoat_core::runner::Entry) and a
+//! function that makes a [`Strategy`](turncoat_core::strategy::Strategy); see [`campaign::Campaign`].
+#![forbid(unsafe_code)]
+
+pub mod campaign;
+mod order;
+pub mod summary;

@@ -1,0 +1,53 @@
+//! The wall clock: the only place that reads it. Runs know virtual time only.
+#![expect(clippy::disallowed_types, reason = "rates and budgets of a campaign are about real time")]
+
+use std::time::{Duration, Instant};
+
+/// Measures how long something takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    pub(crate) fn seconds(self) -> f64 {
+        self.elapsed().as_secs_f64()
+    }
+}
+
+/// Reads a duration with its unit: `500ms`, `10s`, `5m`, `1h`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let milliseconds = match &text[digits.len()..] {
+        "ms" => Some(1),
+        "s" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let product = milliseconds.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
+    product
+        .map(Duration::from_millis)
+        .ok_or_else(|| "give a number and a unit: 500ms, 10s, 5m, 1h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_a_number_and_a_unit() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for bad in ["", "10", "s", "1.5s", "10 s", "-1s", "10d", "99999999999999999h", "é", "1é"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

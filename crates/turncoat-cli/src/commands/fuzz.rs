@@ -1,0 +1,160 @@
+//! `turncoat fuzz`: a campaign, until something is found or the budget is used up.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{ValueEnum, value_parser};
+use turncoat_core::outcome::Property;
+use turncoat_core::scenario::Seed;
+use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::summary::Summary;
+
+use crate::clock::{self, Stopwatch};
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::setup::{self, Setup};
+use crate::stop::Stop;
+use crate::tally::Tally;
+use crate::{files, out, registry};
+
+/// Runs when neither a number nor a time is given.
+const RUNS: u64 = 10_000;
+
+const NOTES: &str = "\
+The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so
+that first contact is reproducible. The first violation of each property is saved under turncoat-corpus/, and
+`turncoat replay` repeats it.
+
+Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never";
+
+/// Run many scenarios of a strategy, and save what breaks the protocol
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    setup: Setup,
+
+    /// Who draws the scenarios: a name from `turncoat list strategies`
+    #[arg(long, value_name = "NAME", default_value = "byzzfuzz")]
+    strategy: String,
+
+    /// How many runs [default: 10000, without end if --for is given]
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    runs: Option<u64>,
+
+    /// How long: 500ms, 10s, 5m, 1h
+    #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
+    time: Option<Duration>,
+
+    /// Whether a violation ends the campaign
+    #[arg(long, value_name = "WHEN", help_heading = "Budget", default_value = "first")]
+    until: When,
+
+    /// The campaign's seed, decimal or 0x...
+    #[arg(long, value_name = "SEED", default_value = setup::SEED)]
+    seed: Seed,
+
+    /// Threads; 0 for all cores
+    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
+    jobs: u16,
+
+    /// JSON lines; the last one is the summary
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    First,
+    Never,
+}
+
+pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
+    let prepared = args.setup.prepare(&args.strategy)?;
+    let stop = Stop::on_interrupt()?;
+    let jobs = match args.jobs {
+        0 => available_parallelism().map_or(1, usize::from),
+        jobs => usize::from(jobs),
+    };
+    let campaign = Campaign {
+        entry: &prepared.entry,
+        base: &prepared.base,
+        make: &|base| prepared.make(base),
+        seed: args.seed,
+        runs: args.runs.or(args.time.is_none().then_some(RUNS)),
+        jobs,
+        until: match args.until {
+            When::First => Until::First,
+            When::Never => Until::Never,
+        },
+        stop: stop.flag(),
+    };
+    let clock = Stopwatch::start();
+    if let Some(time) = args.time {
+        stop.after(time);
+    }
+    let mut progress = Progress::new(clock, campaign.runs);
+    let mut found_at = BTreeMap::new();
+    let summary = campaign.run(&mut |so_far| {
+        for &property in so_far.first.keys() {
+            found_at.entry(property).or_insert_with(|| clock.seconds());
+        }
+        progress.show(so_far);
+    });
+    let seconds = clock.seconds();
+    progress.clear();
+    let summary = summary?;
+    let tally = Tally {
+        entry: &prepared.entry,
+        strategy: prepared.strategy,
+        scheduler: registry::name_of(prepared.base.scheduler.name),
+        seed: args.seed,
+        jobs,
+        seconds,
+        interrupted: stop.interrupted(),
+        files: save(&summary),
+        summary,
+        found_at,
+    };
+    if args.json {
+        tally.json()?;
+    } else {
+        tally.print()?;
+    }
+    Ok(conclude(&tally))
+}
+
+/// Saves the first violation of each property. What cannot be saved was found nevertheless.
+fn save(summary: &Summary) -> BTreeMap<Property, PathBuf> {
+    let mut files = BTreeMap::new();
+    for (&property, finding) in &summary.first {
+        match files::save(finding) {
+            Ok(path) => {
+                files.insert(property, path);
+            }
+            Err(error) => out::log(format_args!("warning: {error:#}")),
+        }
+    }
+    files
+}
+
+/// Says what to do next, and how it ended.
+fn conclude(tally: &Tally<'_>) -> Exit {
+    let earliest = tally.summary.earliest();
+    if let Some(file) = earliest.and_then(|finding| tally.files.get(&finding.violation.property)) {
+        out::log("the first violation again:");
+        out::log(format_args!("turncoat replay {}", file.display()));
+    }
+    match (tally.interrupted, tally.summary.runs, earliest) {
+        (true, _, _) => Exit::Interrupted,
+        (false, 0, _) => {
+            out::log("nothing ran");
+            Exit::NothingRan
+        }
+        (false, _, Some(_)) => Exit::Violation,
+        (false, _, None) => Exit::Clean,
+    }
+}

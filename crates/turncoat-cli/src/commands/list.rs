@@ -1,0 +1,159 @@
+//! `turncoat list`: what there is.
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+use turncoat_core::outcome::Property;
+use turncoat_core::part::Scope;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::SchedulerName;
+use turncoat_strategies::{Info, Param};
+
+use crate::exit::Exit;
+use crate::{out, registry};
+
+/// Show what there is: protocols, strategies, schedulers, checkers
+#[derive(clap::Args)]
+#[command(after_help = "Example: turncoat list mutations pbft")]
+pub(crate) struct Args {
+    /// What to list; all that needs no protocol where left out
+    what: Option<What>,
+
+    /// The protocol whose mutations or flags to list
+    #[arg(value_name = "PROTO")]
+    protocol: Option<String>,
+
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// What can be tested
+    Protocols,
+    /// Who draws the scenarios, with parameters and defaults
+    Strategies,
+    /// Who decides which event is next
+    Schedulers,
+    /// Which properties are judged
+    Checkers,
+    /// How the messages of PROTO can be changed
+    Mutations,
+    /// The deviations of PROTO that can be switched on
+    Flags,
+}
+
+/// A named thing in a list, with what it is and further lines below it.
+struct Item {
+    name: String,
+    about: String,
+    below: Vec<(String, String)>,
+    json: Value,
+}
+
+pub(crate) fn list(args: &Args) -> Result<Exit> {
+    let overview = [What::Protocols, What::Strategies, What::Schedulers, What::Checkers];
+    let whats = args.what.as_ref().map_or(&overview[..], std::slice::from_ref);
+    let mut object = Map::new();
+    for (i, &what) in whats.iter().enumerate() {
+        let (title, items) = items(what, args.protocol.as_deref())?;
+        if args.json {
+            object.insert(title.to_owned(), items.into_iter().map(|item| item.json).collect());
+            continue;
+        }
+        if whats.len() > 1 {
+            let gap = if i > 0 { "\n" } else { "" };
+            out::line(format_args!("{gap}{title}"))?;
+        }
+        if items.is_empty() {
+            out::log(format_args!("no {title}"));
+        }
+        let indent = if whats.len() > 1 { "  " } else { "" };
+        print(&items, indent)?;
+    }
+    if args.json {
+        out::json("list", object)?;
+    }
+    Ok(Exit::Clean)
+}
+
+fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)> {
+    if let (Some(protocol), false) = (protocol, matches!(what, What::Mutations | What::Flags)) {
+        bail!("`{protocol}` is one too many: only `list mutations` and `list flags` are about a protocol");
+    }
+    let entry = |title: &str| {
+        let of = protocol.with_context(|| format!("of which protocol? Say `turncoat list {title} PROTO`"))?;
+        registry::protocol(of)
+    };
+    Ok(match what {
+        What::Protocols => ("protocols", registry::protocols().iter().map(Item::protocol).collect()),
+        What::Strategies => ("strategies", registry::strategies().iter().map(Item::strategy).collect()),
+        What::Schedulers => {
+            let item = |(name, scheduler): (String, SchedulerName)| Item::plain(&name, scheduler.about());
+            ("schedulers", registry::schedulers().map(item).collect())
+        }
+        What::Checkers => {
+            let item = |property: Property| Item::plain(property.name(), property.about());
+            ("checkers", Property::ALL.into_iter().map(item).collect())
+        }
+        What::Mutations => {
+            let table = (entry("mutations")?.mutations)();
+            ("mutations", table.iter().map(Item::mutation).collect())
+        }
+        What::Flags => {
+            let flags = entry("flags")?.flags;
+            ("flags", flags.iter().map(|flag| Item::plain(flag.name, flag.about)).collect())
+        }
+    })
+}
+
+impl Item {
+    fn plain(name: &str, about: &str) -> Self {
+        let json = json!({ "name": name, "about": about });
+        Self { name: name.to_owned(), about: about.to_owned(), below: Vec::new(), json }
+    }
+
+    fn protocol(entry: &Entry) -> Self {
+        let flags: Vec<&str> = entry.flags.iter().map(|flag| flag.name).collect();
+        let json = json!({
+            "name": entry.name,
+            "about": entry.about,
+            "kinds": entry.kinds,
+            "flags": flags,
+            "marks": entry.marks,
+            "config": entry.config,
+        });
+        Self { json, ..Self::plain(entry.name, entry.about) }
+    }
+
+    fn strategy(info: &Info) -> Self {
+        let param = |param: &Param| (format!("{}={}", param.name, param.default), param.about.to_owned());
+        let json =
+            |param: &Param| json!({ "name": param.name, "default": param.default, "about": param.about });
+        let params: Value = info.params.iter().map(json).collect();
+        Self {
+            below: info.params.iter().map(param).collect(),
+            json: json!({ "name": info.name, "about": info.about, "params": params }),
+            ..Self::plain(info.name, info.about)
+        }
+    }
+
+    fn mutation((name, scope): (String, Scope)) -> Self {
+        let scope = if scope == Scope::Small { "small" } else { "any" };
+        Self { json: json!({ "name": name, "scope": scope }), ..Self::plain(&name, scope) }
+    }
+}
+
+/// Names and what they are, in two columns.
+fn print(items: &[Item], indent: &str) -> Result<()> {
+    let below = items.iter().flat_map(|item| &item.below).map(|(name, _)| name.len() + 2);
+    let width = items.iter().map(|item| item.name.len()).chain(below).max().unwrap_or(0);
+    for item in items {
+        out::line(format_args!("{indent}{:width$}  {}", item.name, item.about))?;
+        for (name, about) in &item.below {
+            out::line(format_args!("{indent}  {name:0$}  {about}", width - 2))?;
+        }
+    }
+    Ok(())
+}

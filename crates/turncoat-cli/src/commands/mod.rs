@@ -1,0 +1,7 @@
+//! The commands, one file each: its options, and the function that carries it out.
+
+pub(crate) mod fuzz;
+pub(crate) mod list;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod speed;

@@ -1,0 +1,95 @@
+//! `turncoat replay`: a saved scenario, once more.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use turncoat_core::outcome::Outcome;
+use turncoat_core::scenario::{Expect, Scenario};
+
+use crate::exit::Exit;
+use crate::show::{self, Shown};
+use crate::{files, out, registry};
+
+const NOTES: &str = "\
+Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved.
+
+Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace";
+
+/// Run a saved scenario again, and compare with what it showed when it was saved
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    /// A scenario
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print every event
+    #[arg(long)]
+    trace: bool,
+
+    /// JSON lines; the last one is the outcome
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Replayed<'a> {
+    #[serde(flatten)]
+    shown: &'a Shown<'a>,
+    expect: &'a Option<Expect>,
+    differs: &'a [String],
+}
+
+pub(crate) fn replay(args: &Args) -> Result<Exit> {
+    let scenario = files::read(&args.file)?;
+    let in_file = || args.file.display().to_string();
+    let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
+    let mut runner = entry.runner();
+    let outcome = if args.trace {
+        let (outcome, recording) = runner.record(&scenario).with_context(in_file)?;
+        show::trace(&recording, args.json)?;
+        outcome
+    } else {
+        runner.execute(&scenario).with_context(in_file)?
+    };
+    let differs = differences(&scenario, &outcome).with_context(in_file)?;
+    let shown = Shown::new(&entry, &scenario, &outcome);
+    if args.json {
+        out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
+    } else {
+        shown.print(&scenario)?;
+    }
+    for difference in &differs {
+        out::log(format_args!("diverged: {difference}"));
+    }
+    Ok(match (differs.is_empty(), outcome.violations.is_empty()) {
+        (false, _) => Exit::Diverged,
+        (true, false) => Exit::Violation,
+        (true, true) => Exit::Clean,
+    })
+}
+
+/// How the run differs from the one that was saved.
+fn differences(scenario: &Scenario, outcome: &Outcome) -> Result<Vec<String>> {
+    let mut differs = Vec::new();
+    if let Some(step) = outcome.diverged {
+        let action = scenario.scheduler.script.get(step as usize);
+        let action = action.map(|action| format!(" (`{action}`)")).unwrap_or_default();
+        differs.push(format!("step {} of the script{action} could not be carried out", step + 1));
+    }
+    let Some(expect) = &scenario.expect else { return Ok(differs) };
+    if let Some(name) = &expect.property {
+        let property = registry::property(name).context("expect.property")?;
+        if outcome.violation(property).is_none() {
+            differs.push(format!("{property} was violated when the file was saved, and is not now"));
+        }
+    }
+    if expect.fingerprint.0 != outcome.fingerprint {
+        differs.push(format!(
+            "the fingerprint was {} when the file was saved, and is {:#018x} now",
+            expect.fingerprint, outcome.fingerprint
+        ));
+    }
+    Ok(differs)
+}

@@ -1,0 +1,121 @@
+//! `turncoat run`: one run, shown.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use serde::Serialize;
+use turncoat_core::outcome::Outcome;
+use turncoat_core::record::Recording;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
+use turncoat_lab::campaign::{Campaign, Until};
+
+use crate::exit::Exit;
+use crate::setup::{self, Setup};
+use crate::show::{self, Shown};
+use crate::{files, out};
+
+const NOTES: &str = "\
+Without a strategy the run is free of faults. With the same options, seed and strategy, `run --index I` is run
+I of `turncoat fuzz`.
+
+Example: turncoat run pbft --strategy byzzfuzz --index 3 --trace";
+
+/// Run a protocol once, and show what happens
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    setup: Setup,
+
+    /// Who draws the scenario: a name from `turncoat list strategies`
+    #[arg(long, value_name = "NAME", default_value = "none")]
+    strategy: String,
+
+    /// The campaign's seed, decimal or 0x...
+    #[arg(long, value_name = "SEED", default_value = setup::SEED)]
+    seed: Seed,
+
+    /// Which run of the campaign
+    #[arg(long, value_name = "I", default_value_t = 0)]
+    index: u64,
+
+    /// Print every event
+    #[arg(long)]
+    trace: bool,
+
+    /// Write the run as a scenario whose scheduler is a script of its events
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// JSON lines; the last one is the outcome
+    #[arg(long)]
+    json: bool,
+}
+
+/// An outcome, and which run of which campaign it is.
+#[derive(Serialize)]
+struct Indexed<'a> {
+    campaign: Seed,
+    index: u64,
+    #[serde(flatten)]
+    shown: &'a Shown<'a>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let prepared = args.setup.prepare(&args.strategy)?;
+    let campaign = Campaign {
+        entry: &prepared.entry,
+        base: &prepared.base,
+        make: &|base| prepared.make(base),
+        seed: args.seed,
+        runs: None,
+        jobs: 1,
+        until: Until::Never,
+        stop: &AtomicBool::new(false),
+    };
+    let scenario = campaign.scenario_of(args.index)?;
+    let (outcome, recording) = prepared.entry.runner().record(&scenario)?;
+    if args.trace {
+        show::trace(&recording, args.json)?;
+    }
+    let shown = Shown::new(&prepared.entry, &scenario, &outcome);
+    if args.json {
+        out::json("run", Indexed { campaign: args.seed, index: args.index, shown: &shown })?;
+    } else {
+        shown.print(&scenario)?;
+    }
+    if let Some(path) = &args.record {
+        record(path, &prepared.entry, &scenario, &outcome, recording)?;
+    }
+    Ok(if outcome.violations.is_empty() { Exit::Clean } else { Exit::Violation })
+}
+
+/// Writes the run as a script, which needs neither the strategy nor the scheduler that led there.
+fn record(
+    path: &Path,
+    entry: &Entry,
+    scenario: &Scenario,
+    outcome: &Outcome,
+    recording: Recording,
+) -> Result<()> {
+    let scheduler = SchedulerSpec {
+        name: SchedulerName::Script,
+        script: recording.script,
+        ..SchedulerSpec::clone(&scenario.scheduler)
+    };
+    let script = Scenario { scheduler: Arc::new(scheduler), ..scenario.clone() };
+    // The file promises what the script does, which is what the run did if the recording is complete.
+    let again = entry.runner().execute(&script)?;
+    let properties = |outcome: &Outcome| -> Vec<_> {
+        outcome.violations.iter().map(|violation| violation.property).collect()
+    };
+    if again.diverged.is_some() || properties(&again) != properties(outcome) {
+        out::log("warning: the script does not lead to the same outcome as the run");
+    }
+    files::write(path, &script, again.violations.first(), again.fingerprint)?;
+    out::log(format_args!("turncoat replay {}", path.display()));
+    Ok(())
+}

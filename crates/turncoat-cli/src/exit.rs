@@ -1,0 +1,36 @@
+//! What the process tells its caller: the exit codes, which are part of the interface.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// All ran, nothing was found.
+    Clean = 0,
+    /// A property does not hold: something to look at, as with `grep` and `diff`.
+    Violation = 1,
+    /// The command line or a file is not right.
+    BadInput = 2,
+    /// A run did not repeat itself.
+    Diverged = 3,
+    /// There was nothing to run.
+    NothingRan = 4,
+    /// A bug of turncoat's own.
+    Internal = 70,
+    /// Somebody pressed Ctrl-C.
+    Interrupted = 130,
+}
+
+/// For the help text.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+  0  nothing found        3  a replay diverged       70   internal error
+  1  violation found      4  nothing ran             130  interrupted
+  2  bad usage or input";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,68 @@
+//! Scenario files: read with errors that name the file, written whole or not at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use anyhow::{Context, Result, anyhow, bail};
+use turncoat_core::outcome::Violation;
+use turncoat_core::scenario::{Expect, Scenario, Seed};
+use turncoat_lab::summary::Finding;
+
+/// Where `fuzz` keeps what it has found, under the current folder.
+pub(crate) const CORPUS: &str = "turncoat-corpus";
+
+/// Reads a scenario.
+pub(crate) fn read(path: &Path) -> Result<Scenario> {
+    let name = path.display();
+    if path.is_dir() {
+        bail!("{name} is a folder: give a scenario file");
+    }
+    let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| anyhow!("{name} is no scenario: it is not text"))?;
+    Scenario::parse(&text).map_err(|error| anyhow!("{name}: {error}"))
+}
+
+/// Writes a scenario with what it showed, for people above, for `replay` inside.
+pub(crate) fn write(
+    path: &Path,
+    scenario: &Scenario,
+    violation: Option<&Violation>,
+    fingerprint: u64,
+) -> Result<()> {
+    let expect = Expect {
+        property: violation.map(|violation| violation.property.name().to_owned()),
+        fingerprint: Seed(fingerprint),
+    };
+    let scenario = Scenario { expect: Some(expect), ..scenario.clone() };
+    let mut text = String::new();
+    for line in violation.map(ToString::to_string).unwrap_or_default().lines() {
+        // A message of a crash may hold anything; a comment may not.
+        text.extend(["# ", &line.replace(|c: char| c.is_control(), " "), "\n"]);
+    }
+    text.push_str(&scenario.to_toml());
+    write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Saves a violation; gives the file's path, relative to the current folder.
+pub(crate) fn save(finding: &Finding) -> Result<PathBuf> {
+    fs::create_dir_all(CORPUS).with_context(|| format!("cannot make the folder {CORPUS}"))?;
+    let Finding { violation, scenario, fingerprint, .. } = finding;
+    let protocol = &scenario.protocol.name;
+    let name = format!("{protocol}-{}-{:08x}.toml", violation.property, fingerprint >> 32);
+    let path = Path::new(CORPUS).join(name);
+    write(&path, scenario, Some(violation), *fingerprint)?;
+    Ok(path)
+}
+
+/// Under a temporary name first: whoever reads `path` sees all of it or nothing.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", process::id()));
+    let temporary = path.with_file_name(name);
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

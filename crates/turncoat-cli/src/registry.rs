@@ -1,0 +1,96 @@
+//! Names: the one place that knows all protocols, strategies and schedulers.
+
+use anyhow::{Error, Result, anyhow};
+use turncoat_core::outcome::Property;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::SchedulerName;
+use turncoat_strategies::Info;
+
+/// All protocols.
+pub(crate) fn protocols() -> Vec<Entry> {
+    turncoat_protocols::all()
+}
+
+/// All strategies.
+pub(crate) fn strategies() -> &'static [Info] {
+    turncoat_strategies::all()
+}
+
+/// All schedulers that need no script, each with its name.
+pub(crate) fn schedulers() -> impl Iterator<Item = (String, SchedulerName)> {
+    SchedulerName::ALL.into_iter().map(|scheduler| (name_of(scheduler), scheduler))
+}
+
+/// The name of a scheduler, as files have it.
+pub(crate) fn name_of(scheduler: SchedulerName) -> String {
+    let name = serde_json::to_value(scheduler).ok();
+    name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned()
+}
+
+/// The protocol with this name.
+pub(crate) fn protocol(name: &str) -> Result<Entry> {
+    let all = protocols();
+    let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
+    all.iter().find(|entry| entry.name == name).cloned().ok_or_else(|| unknown("protocol", name, &known))
+}
+
+/// The strategy with this name.
+pub(crate) fn strategy(name: &str) -> Result<&'static Info> {
+    let known: Vec<&str> = strategies().iter().map(|info| info.name).collect();
+    strategies().iter().find(|info| info.name == name).ok_or_else(|| unknown("strategy", name, &known))
+}
+
+/// The scheduler with this name.
+pub(crate) fn scheduler(name: &str) -> Result<SchedulerName> {
+    let all: Vec<_> = schedulers().collect();
+    let known: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    let found = all.iter().find(|(known, _)| known == name).map(|&(_, scheduler)| scheduler);
+    found.ok_or_else(|| unknown("scheduler", name, &known))
+}
+
+/// The property with this name.
+pub(crate) fn property(name: &str) -> Result<Property> {
+    let known = Property::ALL.map(Property::name);
+    Property::ALL
+        .into_iter()
+        .find(|property| property.name() == name)
+        .ok_or_else(|| unknown("property", name, &known))
+}
+
+/// The error for a name that nobody has: suggests the nearest, and lists all.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
+    let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    match nearest(name, known) {
+        Some(nearest) => anyhow!("no {what} `{name}`: did you mean `{nearest}`? There are: {list}"),
+        None => anyhow!("no {what} `{name}`. There are: {list}"),
+    }
+}
+
+/// The known name that `name` was most likely meant to be.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
+    (distance(nearest) <= 1 + nearest.len() / 4).then_some(nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_keyboard_finds_the_name_that_was_meant() {
+        let known = ["none", "random", "byzzfuzz"];
+        assert_eq!(nearest("byzfuz", &known), Some("byzzfuzz"));
+        assert_eq!(nearest("radnom", &known), Some("random"));
+        assert_eq!(nearest("twins", &known), None);
+        assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn every_scheduler_is_found_by_its_name() {
+        for (name, scheduler) in schedulers() {
+            assert_eq!(super::scheduler(&name).unwrap(), scheduler);
+        }
+        assert!(scheduler("tmied").unwrap_err().to_string().contains("did you mean `timed`"));
+    }
+}

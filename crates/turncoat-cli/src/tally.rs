@@ -1,0 +1,175 @@
+//! What came out of a campaign, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use turncoat_core::outcome::Property;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::Seed;
+use turncoat_lab::summary::{Ends, Finding, Summary};
+
+use crate::out;
+use crate::progress::rate;
+use crate::show::row;
+
+/// A campaign that is over.
+pub(crate) struct Tally<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) strategy: &'static str,
+    pub(crate) scheduler: String,
+    pub(crate) seed: Seed,
+    pub(crate) jobs: usize,
+    pub(crate) seconds: f64,
+    pub(crate) interrupted: bool,
+    pub(crate) summary: Summary,
+    /// When the first violation of each property was known, in seconds from the start.
+    pub(crate) found_at: BTreeMap<Property, f64>,
+    /// Where it was saved.
+    pub(crate) files: BTreeMap<Property, PathBuf>,
+}
+
+/// A violation as JSON has it.
+#[derive(Serialize)]
+struct First<'a> {
+    index: u64,
+    step: u64,
+    rule: &'static str,
+    detail: &'a str,
+    file: Option<&'a PathBuf>,
+    seconds: Option<f64>,
+}
+
+impl Tally<'_> {
+    fn first<'a>(&'a self, property: Property, finding: &'a Finding) -> First<'a> {
+        First {
+            index: finding.index,
+            step: finding.violation.step,
+            rule: finding.violation.rule,
+            detail: &finding.violation.detail,
+            file: self.files.get(&property),
+            seconds: self.found_at.get(&property).copied(),
+        }
+    }
+
+    /// JSON lines: each first violation, then the summary.
+    pub(crate) fn json(&self) -> Result<()> {
+        let Summary { runs, violations, first, deliveries, steps, injected, ends, marks, .. } = &self.summary;
+        let mut firsts = Map::new();
+        for (&property, finding) in first {
+            let first = serde_json::to_value(self.first(property, finding))?;
+            firsts.insert(property.name().to_owned(), first.clone());
+            let mut line = Map::from_iter([("property".to_owned(), property.name().into())]);
+            line.extend(first.as_object().cloned().unwrap_or_default());
+            out::json("violation", line)?;
+        }
+        let earliest = self.found_at.values().copied().min_by(f64::total_cmp);
+        firsts.insert("seconds".to_owned(), earliest.into());
+        let count = |property: Property| violations.get(&property).copied().unwrap_or(0);
+        let violations: Map<String, Value> = Property::ALL
+            .into_iter()
+            .map(|property| (property.name().to_owned(), count(property).into()))
+            .collect();
+        let marks: Map<String, Value> =
+            marks.named(self.entry.marks).map(|(name, runs)| (name.to_owned(), runs.into())).collect();
+        let body = json!({
+            "protocol": self.entry.name,
+            "strategy": self.strategy,
+            "scheduler": self.scheduler,
+            "seed": self.seed,
+            "jobs": self.jobs,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "runs": runs,
+            "violating": self.summary.violating,
+            "violations": violations,
+            "first": firsts,
+            "steps": steps,
+            "deliveries": deliveries,
+            "commits": self.summary.commits,
+            "completed": self.summary.completed,
+            "calm": self.summary.calm,
+            "over_budget": self.summary.over_budget,
+            "faults": injected.faults,
+            "dropped": injected.dropped,
+            "held": injected.held,
+            "mutations": injected.mutated,
+            "accepted": injected.accepted,
+            "refused": injected.refused,
+            "garbage": injected.garbage,
+            "ends": {
+                "goal": ends.goal,
+                "quiet": ends.quiet,
+                "stopped": ends.stopped,
+                "limits": ends.limits,
+            },
+            "marks": marks,
+            "fingerprint": Seed(self.summary.fingerprint),
+        });
+        Ok(out::json("summary", body)?)
+    }
+
+    /// Prints the summary for people.
+    pub(crate) fn print(&self) -> Result<()> {
+        let Summary { runs, violations, first, deliveries, injected, ends, marks, .. } = &self.summary;
+        let per_run = |count: u64| count as f64 / *runs as f64;
+        let share = |count: u64| format!("{:.1} %", 100.0 * per_run(count));
+        out::line(format_args!(
+            "{}, {}, {}: {runs} runs in {:.2} s ({}, {}), seed {}, {} threads",
+            self.entry.name,
+            self.strategy,
+            self.scheduler,
+            self.seconds,
+            rate(*runs as f64 / self.seconds, "runs"),
+            rate(*deliveries as f64 / self.seconds, "deliveries"),
+            self.seed,
+            self.jobs
+        ))?;
+        if *runs == 0 {
+            return Ok(());
+        }
+        let counts =
+            violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
+        row("violations", none_or(&counts.collect::<Vec<_>>()))?;
+        row(
+            "faults",
+            format_args!(
+                "{:.2} per run: {:.2} copies lost, {:.2} held, {:.2} changed",
+                per_run(injected.faults),
+                per_run(injected.dropped),
+                per_run(injected.held),
+                per_run(injected.mutated)
+            ),
+        )?;
+        if injected.mutated > 0 {
+            let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
+            row("mutations", format_args!("{} in all, {accepted:.1} % accepted", injected.mutated))?;
+        }
+        row("ends", ended(ends))?;
+        let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
+        row("marks", none_or(&marks.collect::<Vec<_>>()))?;
+        row("fingerprint", Seed(self.summary.fingerprint))?;
+        for (property, Finding { index, violation, .. }) in first {
+            let (step, detail) = (violation.step, &violation.detail);
+            out::line(format_args!("{property} violated in run {index} at step {step}: {detail}"))?;
+            if let Some(file) = self.files.get(property) {
+                out::line(format_args!("  saved as {}", file.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn none_or(items: &[String]) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+fn ended(ends: &Ends) -> String {
+    let named = [("goal", ends.goal), ("quiet", ends.quiet), ("stopped", ends.stopped)];
+    let named = named.into_iter().map(|(name, runs)| (name.to_owned(), runs));
+    let limits = ends.limits.iter().map(|(name, &runs)| (format!("limit on {name}"), runs));
+    let reached = named.chain(limits).filter(|&(_, runs)| runs > 0);
+    reached.map(|(name, runs)| format!("{name} {runs}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,147 @@
+//! Mistakes: each gets exit code 2 and one message that says what would be right.
+
+use super::{DOOMED, Folder, turncoat};
+
+/// Runs a command that must fail; the message must hold all of `words`.
+fn refused(folder: &Folder, args: &[&str], words: &[&str]) {
+    let ran = folder.run(args);
+    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    assert_eq!(ran.out, "", "{args:?} has results");
+    assert_eq!(ran.err.matches("error:").count(), 1, "{args:?}: one message: {}", ran.err);
+    for word in words {
+        assert!(ran.err.contains(word), "{args:?}: no `{word}` in: {}", ran.err);
+    }
+}
+
+fn refused_args(args: &str, words: &[&str]) {
+    refused(&Folder::new(), &args.split_whitespace().collect::<Vec<_>>(), words);
+}
+
+fn refused_file(text: &str, words: &[&str]) {
+    let folder = Folder::new();
+    folder.write("bad.toml", text);
+    refused(&folder, &["replay", "bad.toml"], &[&["bad.toml"], words].concat());
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_nearest_and_all() {
+    refused_args("fuzz pbtf", &["no protocol `pbtf`", "did you mean `pbft`?", "pbft-classic"]);
+    refused_args("run raft", &["no protocol `raft`", "There are: pbft"]);
+    refused_args("fuzz pbft --strategy byzfuzz", &["no strategy `byzfuzz`", "`byzzfuzz`?", "random"]);
+    refused_args("fuzz pbft --scheduler tmied", &["no scheduler `tmied`", "`timed`?", "fifo"]);
+    refused_args("run pbft --scheduler script", &["no scheduler `script`", "fifo, timed, sync, async"]);
+    refused_args("fuzz pbft --with no-such-flag", &["no flag of pbft `no-such-flag`", "There are:"]);
+    refused_args("list flags pbtf", &["did you mean `pbft`?"]);
+    refused_args("list bugs", &["bugs", "protocols"]);
+}
+
+#[test]
+fn a_parameter_that_the_strategy_does_not_have_is_refused() {
+    refused_args("fuzz pbft --set q=1", &["no parameter of byzzfuzz `q`", "There are: c, d, r"]);
+    refused_args("fuzz pbft --set scop=any", &["did you mean `scope`?"]);
+    refused_args("fuzz pbft --set c=many", &["c=many", "whole number"]);
+    refused_args("fuzz pbft --set scope=huge", &["scope=huge", "small"]);
+    refused_args("run pbft --set c=1", &["no parameter of none `c`", "There are: none"]);
+}
+
+#[test]
+fn a_path_that_the_scenario_does_not_have_is_refused() {
+    refused_args("fuzz pbft --set network.los=hold", &["network.los", "unknown field", "`loss`"]);
+    refused_args("fuzz pbft --set network.loss=keep", &["network.loss=keep", "`hold`"]);
+    refused_args("fuzz pbft --set network.latency.x=1", &["network.latency.x"]);
+    refused_args("fuzz pbft --set limits.steps=-1", &["limits.steps=-1"]);
+    refused_args("fuzz pbft --set protocol.no-such-key=1", &["pbft", "no-such-key"]);
+    refused_args("fuzz pbft --set protocol.name=raft", &["protocol.name", "first argument"]);
+    refused_args("fuzz pbft --set", &["--set"]);
+    refused_args("fuzz pbft --set loss", &["loss", "PATH=VALUE"]);
+}
+
+#[test]
+fn a_cluster_below_the_bound_is_refused() {
+    refused_args("fuzz pbft -n 3 -f 1", &["n >= 4", "f = 1", "n = 3"]);
+    refused_args("run pbft -n 6 -f 2", &["n >= 7"]);
+    refused_args("run pbft -n 0", &["'0'", "1..=64"]);
+    refused_args("run pbft -n 65", &["65", "1..=64"]);
+    refused_args("run pbft --set cluster.n=100", &["1 to 64"]);
+    refused_args("run pbft --set cluster.f=5", &["n >= 16"]);
+}
+
+#[test]
+fn a_byzantine_set_beyond_the_budget_is_refused() {
+    let two = ["run", "pbft", "--set", r#"adversary.byzantine=["p0","p1"]"#];
+    refused(&Folder::new(), &two, &["2 faulty replicas {p0,p1}", "f = 1", "--over-budget"]);
+    refused_file(&DOOMED.replace("over-budget = true", ""), &["3 faulty replicas", "over-budget = true"]);
+}
+
+#[test]
+fn a_fault_on_a_node_that_does_not_exist_is_refused() {
+    refused_file(&DOOMED.replace("\"p3\"", "\"p9\""), &["fault 3", "there is no p9", "p0..p3"]);
+    refused_file(&DOOMED.replace("\"p3\"", "\"x9\""), &["`x9` names no node", "line 18"]);
+    let fault = ["run", "pbft", "--set", r#"adversary.faults=[{to=["p7"], drop=true}]"#];
+    refused(&Folder::new(), &fault, &["there is no p7"]);
+}
+
+#[test]
+fn numbers_and_times_that_mean_nothing_are_refused() {
+    refused_args("fuzz pbft --seed xyz", &["xyz", "decimal or 0x"]);
+    refused_args("fuzz pbft --seed 0x123456789abcdef01", &["64-bit"]);
+    refused_args("fuzz pbft --for 10", &["10", "10s"]);
+    refused_args("fuzz pbft --for soon", &["soon", "500ms"]);
+    refused_args("fuzz pbft --runs -1", &["-1"]);
+    refused_args("fuzz pbft -j many", &["many"]);
+    refused_args("fuzz pbft --until later", &["later", "first, never"]);
+    refused_args("speed --seconds 0", &["0"]);
+}
+
+#[test]
+fn a_command_line_that_is_not_complete_is_refused() {
+    refused_args("fuzz", &["<PROTO>"]);
+    refused_args("replay", &["<FILE>"]);
+    refused_args("list mutations", &["of which protocol?", "list mutations PROTO"]);
+    refused_args("list strategies pbft", &["`pbft` is one too many"]);
+    refused_args("fzz pbft", &["fzz", "fuzz"]);
+    refused_args("fuzz pbft --stratgy random", &["--stratgy", "--strategy"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = Folder::new();
+    refused(&folder, &["replay", "missing.toml"], &["cannot read missing.toml"]);
+    refused(&folder, &["replay", "."], &[". is a folder"]);
+    std::fs::write(folder.path().join("bad.toml"), [0xff, 0xfe, 0x00]).expect("a file");
+    refused(&folder, &["replay", "bad.toml"], &["bad.toml", "not text"]);
+}
+
+#[test]
+fn a_malformed_file_is_refused_with_the_line() {
+    refused_file("", &["schema = 1"]);
+    refused_file("schema = 1\n[protocol\n", &["line 2"]);
+    refused_file("schema = 1\nseed = 1\n[protocol]\nname = 5\n", &["line 4"]);
+    refused_file(&DOOMED.replace("steps = 400", "stepps = 400"), &["line 9", "stepps", "`steps`"]);
+    refused_file(&DOOMED.replace("crash = \"p1\"", "crush = \"p1\""), &["line 12", "crush"]);
+    refused_file(&DOOMED.replace("crash = \"p1\"", ""), &["exactly one effect"]);
+    refused_file(&DOOMED.replace("\"pbft\"", "\"pbtf\""), &["did you mean `pbft`?"]);
+    let expect = format!("{DOOMED}[expect]\nproperty = \"aggreement\"\nfingerprint = 1\n");
+    refused_file(&expect, &["expect.property", "did you mean `agreement`?"]);
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused() {
+    refused_file("schema = 99\n[new-things]\n", &["schema 99", "newer", "upgrade"]);
+}
+
+#[test]
+fn nothing_is_written_when_the_input_is_wrong() {
+    let folder = Folder::new();
+    assert_eq!(folder.turncoat("fuzz pbft --set c=many").code, 2);
+    assert_eq!(folder.turncoat("run pbft --set c=1 --record out.toml").code, 2);
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
+    let ran = folder.turncoat("run pbft --record missing/out.toml");
+    assert_eq!((ran.code, ran.err.contains("cannot write missing/out.toml")), (2, true), "{}", ran.err);
+}
+
+#[test]
+fn a_campaign_of_no_runs_says_so() {
+    let ran = turncoat("fuzz pbft --runs 0");
+    assert_eq!((ran.code, ran.err.contains("nothing ran")), (4, true), "{}", ran.err);
+}

@@ -1,0 +1,157 @@
+//! Campaigns: summaries, saved violations, budgets.
+
+use serde_json::Value;
+
+use super::{DOOM, Folder, turncoat};
+
+/// A summary without what differs from day to day.
+fn timeless(mut summary: Value) -> Value {
+    let object = summary.as_object_mut().expect("an object");
+    object.remove("seconds");
+    object.remove("jobs");
+    let firsts = object["first"].as_object_mut().expect("an object");
+    firsts.remove("seconds");
+    for first in firsts.values_mut() {
+        first["seconds"] = Value::Null;
+    }
+    summary
+}
+
+fn doomed(folder: &Folder, more: &[&str]) -> super::Ran {
+    folder.run(&[&["fuzz"], &DOOM[..], more].concat())
+}
+
+#[test]
+fn the_summary_has_all_figures_by_name() {
+    let ran = turncoat("fuzz pbft --runs 300 --json");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let summary = ran.json();
+    assert_eq!(summary["schema"], "turncoat.event/1");
+    assert_eq!(summary["type"], "summary");
+    assert_eq!(summary["runs"], 300);
+    assert_eq!(summary["seed"], "0x0000000000005eed");
+    for property in
+        ["agreement", "integrity", "validity", "termination", "crashed", "client-agreement", "custom"]
+    {
+        assert_eq!(summary["violations"][property], 0, "{property}");
+    }
+    for figure in ["deliveries", "steps", "faults", "mutations", "accepted", "dropped", "completed"] {
+        assert!(summary[figure].as_u64().is_some_and(|figure| figure > 0), "{figure}: {summary}");
+    }
+    assert!(summary["marks"].as_object().is_some_and(|marks| marks.values().all(Value::is_u64)));
+    assert!(summary["fingerprint"].as_str().is_some_and(|text| text.len() == 18));
+    assert!(summary["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    assert!(summary["first"]["seconds"].is_null());
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    for args in ["fuzz pbft --runs 500", "fuzz pbft --strategy random --runs 500 --until never"] {
+        let with = |jobs| timeless(turncoat(&format!("{args} --json -j {jobs}")).json());
+        let one = with(1);
+        assert_eq!(one, with(2), "{args}");
+        assert_eq!(one, with(5), "{args}");
+    }
+    let folder = Folder::new();
+    let with = |jobs| timeless(doomed(&folder, &["--runs", "40", "--until", "never", "-j", jobs]).json());
+    assert_eq!(with("1"), with("2"));
+}
+
+#[test]
+fn other_seeds_give_other_runs() {
+    let fingerprint =
+        |seed| turncoat(&format!("fuzz pbft --runs 20 --json --seed {seed}")).json()["fingerprint"].clone();
+    assert_eq!(fingerprint(1), fingerprint(1));
+    assert_ne!(fingerprint(1), fingerprint(2));
+}
+
+#[test]
+fn a_violation_is_saved_and_the_last_line_replays_it() {
+    let folder = Folder::new();
+    let ran = doomed(&folder, &["--runs", "10"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let summary = ran.json();
+    assert_eq!(summary["runs"], 1);
+    assert_eq!(summary["violations"]["termination"], 1);
+    let first = &summary["first"]["termination"];
+    assert_eq!(first["index"], 0);
+    assert!(first["detail"].as_str().is_some_and(|detail| detail.contains("requests completed")));
+    assert!(first["seconds"].as_f64() >= summary["first"]["seconds"].as_f64());
+    let file = first["file"].as_str().expect("a path");
+    assert!(file.starts_with("turncoat-corpus/pbft-termination-") && file.ends_with(".toml"), "{file}");
+
+    let text = folder.read(file);
+    let hex = file.trim_end_matches(".toml").rsplit('-').next().expect("a name");
+    assert!(text.contains("property = \"termination\"") && text.contains(&format!("\"0x{hex}")), "{text}");
+    let command = ran.err.lines().last().expect("a command").strip_prefix("turncoat ").expect("a command");
+    assert_eq!(command, format!("replay {file}"));
+    assert_eq!(folder.turncoat(command).code, 1);
+    assert_eq!(folder.path().join("turncoat-corpus").read_dir().expect("a folder").count(), 1);
+}
+
+#[test]
+fn the_human_summary_names_the_first_violation() {
+    let folder = Folder::new();
+    let ran = folder.run(&[&["fuzz"], &DOOM[..8], &["--runs", "30", "--until", "never"]].concat());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    for words in ["30 runs", "termination 30 (100.0 %)", "termination violated in run 0 at step", "saved as"]
+    {
+        assert!(ran.out.contains(words), "no `{words}` in {}", ran.out);
+    }
+}
+
+#[test]
+fn a_violation_that_cannot_be_saved_is_still_reported() {
+    let folder = Folder::new();
+    folder.write("turncoat-corpus", "in the way");
+    let ran = doomed(&folder, &["--runs", "10"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("warning: cannot"), "{}", ran.err);
+    assert!(ran.json()["first"]["termination"]["file"].is_null());
+}
+
+#[test]
+fn a_campaign_ends_when_its_time_is_up() {
+    let ran = turncoat("fuzz pbft --strategy none --for 200ms --json");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary = ran.json();
+    assert!(summary["runs"].as_u64().is_some_and(|runs| runs > 0));
+    assert!(summary["seconds"].as_f64().is_some_and(|seconds| (0.2..20.0).contains(&seconds)), "{summary}");
+}
+
+#[test]
+fn an_interrupted_campaign_says_what_is_known() {
+    use std::process::{Command, Stdio};
+    let folder = Folder::new();
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("turncoat"))
+        .args(["fuzz", "pbft", "--strategy", "none", "--for", "1h", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["interrupted"], true);
+    assert!(summary["runs"].as_u64().is_some_and(|runs| runs > 0));
+}
+
+#[test]
+fn speed_ends_with_one_object() {
+    let figures = turncoat("speed --seconds 1 --json").json();
+    for figure in [
+        "deliveries_per_s",
+        "runs_per_s",
+        "deliveries_per_s_2_threads",
+        "speedup",
+        "byzzfuzz_runs_per_s",
+        "byzzfuzz_runs_per_s_2_threads",
+    ] {
+        assert!(figures[figure].as_f64().is_some_and(|figure| figure > 0.0), "{figure}: {figures}");
+    }
+    assert!(figures["bytes_per_simulation"].is_null() || figures["bytes_per_simulation"].is_u64());
+}

@@ -1,0 +1,100 @@
+//! The command as its users meet it: exit codes, messages, files, JSON.
+
+mod bad_input;
+mod campaigns;
+mod help;
+mod replays;
+mod runs;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What the command left behind.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+/// A folder of its own to run in.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a temporary folder"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn turncoat(&self, args: &str) -> Ran {
+        self.run(&args.split_whitespace().collect::<Vec<_>>())
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let output =
+            cargo_bin_cmd!("turncoat").current_dir(self.path()).args(args).output().expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        let code = output.status.code().expect("no signal ended it");
+        Ran { code, out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    /// The last line of results, as JSON.
+    fn json(&self) -> Value {
+        let line = self.out.lines().last().unwrap_or_else(|| panic!("no output; {}", self.err));
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+}
+
+fn turncoat(args: &str) -> Ran {
+    Folder::new().turncoat(args)
+}
+
+/// Three of four replicas are down before the first request: nobody can get a reply.
+const DOOMED: &str = r#"
+schema = 1
+seed = 7
+[protocol]
+name = "pbft"
+[cluster]
+over-budget = true
+[limits]
+steps = 400
+[[adversary.faults]]
+step = 0
+crash = "p1"
+[[adversary.faults]]
+step = 0
+crash = "p2"
+[[adversary.faults]]
+step = 0
+crash = "p3"
+"#;
+
+/// The same for a campaign: options that make every run end without a reply.
+const DOOM: [&str; 9] = [
+    "pbft",
+    "--strategy",
+    "none",
+    "--over-budget",
+    "--set",
+    "limits.steps=400",
+    "--set",
+    r#"adversary.faults=[{step=0, crash="p1"}, {step=0, crash="p2"}, {step=0, crash="p3"}]"#,
+    "--json",
+];

@@ -1,0 +1,133 @@
+//! The stage of the PBFT stories: how they start, what they look at, how they end.
+#![allow(dead_code, reason = "no file of stories needs all of it")]
+
+use toml::{Table, Value};
+use turncoat_core::node::Protocol;
+use turncoat_core::outcome::{End, Outcome};
+use turncoat_core::runner::execute;
+use turncoat_core::scenario::Scenario;
+use turncoat_core::story::Story;
+use turncoat_protocols::pbft::Pbft;
+
+/// Four replicas, K = 4, L = 8; `settings` are more keys of the scenario, as TOML.
+pub(crate) fn scenario(settings: &str) -> Scenario {
+    let mut table: Table =
+        toml::toml! { schema = 1 protocol = { name = "pbft", checkpoint = 4, window = 0 } };
+    let settings = settings.parse().unwrap_or_else(|error| panic!("{error}"));
+    merge(&mut table, settings);
+    Scenario::parse(&table.to_string()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn merge(into: &mut Table, from: Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),
+            (_, value) => drop(into.insert(key, value)),
+        }
+    }
+}
+
+/// A story in such a scenario.
+pub(crate) fn story(settings: &str) -> Story<Pbft> {
+    Story::new(scenario(settings))
+}
+
+/// The story goes on by itself to its end; its script alone, saved and read back, leads to the same end.
+pub(crate) fn ends(s: &mut Story<Pbft>) -> Outcome {
+    let outcome = s.settle();
+    let saved = Scenario::parse(&s.scenario().to_toml()).expect("a story can be saved");
+    let replayed = execute::<Pbft>(&saved).expect("a story can be replayed");
+    assert_eq!(replayed.diverged, None, "the script goes wrong at {:?}", replayed.diverged);
+    let facts = |o: &Outcome| (o.fingerprint, o.steps, o.time, o.completed, o.violations.clone());
+    assert_eq!(facts(&replayed), facts(&outcome), "a replay is the same run");
+    outcome
+}
+
+/// The story ends well: the calm network is enough for all requests to complete, and nothing is violated.
+pub(crate) fn completes(s: &mut Story<Pbft>) -> Outcome {
+    let outcome = ends(s);
+    s.expect_no_violation();
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    assert_eq!(outcome.end, End::Goal);
+    outcome
+}
+
+/// Whether the run did this: a name from the protocol's marks.
+pub(crate) fn marked(outcome: &Outcome, mark: &str) -> bool {
+    let index = Pbft::MARKS.iter().position(|&name| name == mark);
+    outcome.marks >> index.expect("a mark of the protocol") & 1 == 1
+}
+
+/// Asserts one field of the state of several replicas.
+pub(crate) fn expect(s: &Story<Pbft>, who: &[&str], field: &str, value: impl Into<serde_json::Value>) {
+    let value = value.into();
+    for who in who {
+        assert_eq!(s.json(who)[field], value, "`{field}` of {who}");
+    }
+}
+
+/// Asserts that the logs of several replicas hold these operations from slot 1 on.
+pub(crate) fn expect_logs(s: &Story<Pbft>, who: &[&str], ops: &[impl AsRef<str>]) {
+    let ops: Vec<&str> = ops.iter().map(AsRef::as_ref).collect();
+    for who in who {
+        s.expect_log(who, &ops);
+    }
+}
+
+/// The status of a replica that has voted for a view and is frozen.
+pub(crate) fn changing(view: u32) -> serde_json::Value {
+    serde_json::json!({ "Changing": view })
+}
+
+/// Ticks until a timer of a node fires.
+pub(crate) fn left(s: &Story<Pbft>, who: &str, timer: &str) -> u64 {
+    let name = who.parse().expect("a name");
+    let seat = s.sim().seats().named(name).expect("a node").iter().next().expect("a seat");
+    let (_, at) = s.sim().timers(seat).into_iter().find(|(name, _)| name == timer).expect("an armed timer");
+    at.0 - s.sim().time().0
+}
+
+/// Whether a client has no request under way.
+pub(crate) fn idle(s: &Story<Pbft>, client: &str) -> bool {
+    s.json(client)["outstanding"].as_array().is_some_and(Vec::is_empty)
+}
+
+pub(crate) const NOTHING: [&str; 0] = [];
+pub(crate) const ALL: [&str; 4] = ["p0", "p1", "p2", "p3"];
+pub(crate) const BACKUPS: [&str; 3] = ["p1", "p2", "p3"];
+
+/// Tells several lies in one message.
+pub(crate) fn tell(s: &mut Story<Pbft>, pattern: &str, lies: &[&str]) {
+    for lie in lies {
+        s.mutate(pattern, lie);
+    }
+}
+
+/// The faults with which a liar tells these lies in all messages that they fit.
+pub(crate) fn always(liar: &str, lies: &[&str]) -> String {
+    let fault = |lie: &&str| format!("{{ from = ['{liar}'], mutate = '{lie}' }}");
+    lies.iter().map(fault).collect::<Vec<_>>().join(", ")
+}
+
+/// The ops of the first requests: `r1`, `r2`, ...
+pub(crate) fn ops(count: usize) -> Vec<String> {
+    (1..=count).map(|i| format!("r{i}")).collect()
+}
+
+/// V of the last NEW-VIEW that a replica has installed: who voted.
+pub(crate) fn voters(s: &Story<Pbft>, who: &str) -> Vec<String> {
+    let state = s.json(who);
+    let votes = state["last_new_view"]["body"]["votes"].as_array().expect("a NEW-VIEW");
+    votes.iter().map(|vote| vote["signer"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// O of the last NEW-VIEW that a replica has installed: `r1@1`, `null@2`.
+pub(crate) fn proposals(s: &Story<Pbft>, who: &str) -> Vec<String> {
+    let state = s.json(who);
+    let proposals = state["last_new_view"]["body"]["pre_prepares"].as_array().expect("a NEW-VIEW");
+    let name = |proposal: &serde_json::Value| {
+        let op = proposal["body"]["request"]["body"]["op"].as_str().unwrap_or("null");
+        format!("{op}@{}", proposal["body"]["seq"])
+    };
+    proposals.iter().map(name).collect()
+}

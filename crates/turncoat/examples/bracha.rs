@@ -1,0 +1,152 @@
+//! Bracha's reliable broadcast (1987): a protocol, a bug, and the fuzzer that finds it.
+//!
+//! p0 sends a value, and up to f of n >= 3f+1 processes lie, p0 perhaps among them. Still all correct processes
+//! that deliver deliver the same value, and if one does, all do. Run it: `cargo run --example bracha`.
+
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use turncoat::lab::campaign::{Campaign, Until};
+use turncoat::{ClientWork, Cluster, Context, Entry, Flag, Message, Node, NodeId, Protocol, Request, RoundKey};
+use turncoat::{Scenario, Seed, Slot, State, View, Votes, strategies};
+
+/// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
+pub(crate) enum Msg {
+    /// p0: this is my value.
+    #[message(view = View(0), phase = 1)]
+    Init { value: Request },
+    /// I heard p0 say this.
+    #[message(view = View(0), phase = 2)]
+    Echo { value: Request },
+    /// I know that nobody will be convinced of anything else.
+    #[message(view = View(0), phase = 3)]
+    Ready { value: Request },
+}
+
+/// The bugs that can be switched on. A scenario's `[protocol]` table is read into this.
+#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Config {
+    echo_f1: bool,
+    deliver_f1: bool,
+}
+
+/// A process: facts that it has heard, and what it has done about them.
+#[derive(Clone, Debug, Default, Hash, Serialize)]
+pub(crate) struct Process {
+    config: Config,
+    echoes: Votes<Request>,
+    readies: Votes<Request>,
+    echoed: bool,
+    ready: bool,
+    delivered: bool,
+}
+
+impl Node<Bracha> for Process {
+    fn on_start(&mut self, cx: &mut Context<'_, Bracha>) {
+        if cx.me() == SENDER {
+            let value = *cx.payload();
+            cx.broadcast(Msg::Init { value });
+        }
+    }
+
+    /// Records what was said, then does what follows. `from` cannot be forged; all else may be a lie.
+    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Bracha>) {
+        match *msg {
+            Msg::Init { value } if from == SENDER && !self.echoed => {
+                self.echoed = true;
+                cx.broadcast(Msg::Echo { value });
+            }
+            Msg::Init { .. } => {}
+            Msg::Echo { value } => drop(self.echoes.add(from, value)),
+            Msg::Ready { value } => drop(self.readies.add(from, value)),
+        }
+        self.advance(cx);
+    }
+
+    /// Lets the simulator show and compare states; optional.
+    fn state(&self) -> Option<&dyn State> {
+        Some(self)
+    }
+}
+
+impl Process {
+    fn advance(&mut self, cx: &mut Context<'_, Bracha>) {
+        let f = cx.cluster().f;
+        // More than (n+f)/2: any two such sets share a correct process, which echoes one value only.
+        let echoes = if self.config.echo_f1 { f + 1 } else { cx.cluster().quorum() };
+        let heard = self.echoes.winner(echoes).or_else(|| self.readies.winner(f + 1));
+        if let (Some((&value, _)), false) = (heard, self.ready) {
+            self.ready = true;
+            cx.broadcast(Msg::Ready { value });
+        }
+        // 2f+1, of which f+1 are correct and convince everybody else.
+        let readies = if self.config.deliver_f1 { f + 1 } else { 2 * f + 1 };
+        if let (Some((value, voters)), false) = (self.readies.winner(readies), self.delivered) {
+            self.delivered = true;
+            cx.commit(Slot(1), value.digest(), &[*value], voters);
+        }
+    }
+}
+
+pub(crate) struct Bracha;
+
+pub(crate) const SENDER: NodeId = NodeId::replica(0);
+
+impl Protocol for Bracha {
+    const NAME: &'static str = "bracha";
+    const ABOUT: &'static str = "Bracha's reliable broadcast";
+    const FLAGS: &'static [Flag] = &[
+        Flag { name: "echo-f1", about: "f+1 ECHOs make a process READY" },
+        Flag { name: "deliver-f1", about: "f+1 READYs make it deliver" },
+    ];
+    type Msg = Msg;
+    type Timer = ();
+    type Replica = Process;
+    type Client = Process;
+    type Config = Config;
+
+    fn replica(_: NodeId, _: &Cluster, &config: &Config) -> Process {
+        Process { config, ..Process::default() }
+    }
+    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> Process {
+        unreachable!("nobody asks for anything: see `scenario`")
+    }
+    /// INIT is round 1, ECHO 2, READY 3.
+    fn number(key: RoundKey) -> u32 {
+        u32::from(key.phase)
+    }
+}
+
+/// Four processes and no clients. Partitions delay and lose nothing: Bracha's channels are reliable.
+pub(crate) fn scenario(flags: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nprotocol = {{ name = \"bracha\", {flags} }}\ncluster = {{ n = 4, f = 1, clients = 0 }}\n\
+         network = {{ loss = \"hold\" }}"
+    );
+    Scenario::parse(&text).expect("a scenario")
+}
+
+/// Fuzzes the protocol, and a version with two bugs.
+#[expect(clippy::print_stdout, reason = "a program that reports")]
+fn main() {
+    for flags in ["", "echo-f1 = true, deliver-f1 = true"] {
+        let lies = [("c", "1"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let campaign = Campaign {
+            entry: &Entry::of::<Bracha>(),
+            base: &scenario(flags),
+            make: &|base| Ok(strategies::make("byzzfuzz", base, &lies)?),
+            seed: Seed(1),
+            runs: Some(10_000),
+            jobs: 2,
+            until: Until::First,
+            stop: &AtomicBool::new(false),
+        };
+        let summary = campaign.run(&mut |_| {}).expect("a campaign");
+        println!("bracha {flags}: {} runs, {} violations", summary.runs, summary.violating);
+        for finding in summary.first.values() {
+            println!("run {}: {}\n{}", finding.index, finding.violation, finding.scenario.to_toml());
+        }
+    }
+}

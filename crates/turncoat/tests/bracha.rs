@@ -1,0 +1,111 @@
+//! The newcomer's example keeps its promises: the bug is found, and nothing where there is none.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use turncoat::core::fault::{Effect, Fault, Mutate, When};
+use turncoat::core::rng::{Purpose, Rng, run_seed};
+use turncoat::core::scenario::SchedulerName;
+use turncoat::{MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies};
+
+#[path = "../examples/bracha.rs"]
+#[allow(dead_code, reason = "its `main`")]
+mod bracha;
+
+use bracha::{Bracha, Msg, scenario};
+
+/// What came out of a run, and which correct processes have delivered.
+struct Run {
+    scenario: Scenario,
+    outcome: Outcome,
+    delivered: NodeSet,
+    correct: NodeSet,
+}
+
+impl Run {
+    /// If one correct process delivers, all do; if the sender is correct, all do.
+    fn is_total(&self) -> bool {
+        let silent = self.delivered.is_empty() && self.scenario.adversary.byzantine.contains(bracha::SENDER);
+        silent || self.delivered == self.correct
+    }
+}
+
+/// The first runs of a campaign of ByzzFuzz, under every scheduler in turn.
+fn fuzz(flags: &str, runs: u64) -> impl Iterator<Item = Run> {
+    let base = scenario(flags);
+    let params = [("c", "2"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut strategy = strategies::make("byzzfuzz", &base, &params).unwrap();
+    let mut sim = Sim::<Bracha>::new();
+    (0..runs).map(move |index| {
+        let seed = run_seed(1, index);
+        let mut scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
+        scenario.seed = Seed(seed);
+        let schedulers = SchedulerName::ALL;
+        let name = schedulers[index as usize % schedulers.len()];
+        std::sync::Arc::make_mut(&mut scenario.scheduler).name = name;
+        let outcome = sim.execute(&scenario).unwrap();
+        let correct = NodeSet::replicas(4).without(scenario.adversary.byzantine);
+        let seat = |node| sim.seats().first(node).unwrap();
+        let delivered = correct.iter().filter(|&node| sim.ledger().decided(seat(node), Slot(1)).is_some());
+        Run { delivered: delivered.collect(), correct, outcome, scenario }
+    })
+}
+
+const RUNS: u64 = 4_000;
+const BOTH: &str = "echo-f1 = true, deliver-f1 = true";
+
+/// An equivocating sender, two halves that believe f+1 echoes each, and two values delivered.
+#[test]
+fn fuzzing_finds_that_correct_processes_disagree() {
+    let first = fuzz(BOTH, RUNS).position(|run| run.outcome.violation(Property::Agreement).is_some());
+    assert!(first.is_some_and(|index| index < 1_000), "{first:?}");
+}
+
+#[test]
+fn the_correct_protocol_keeps_all_its_promises() {
+    for run in fuzz("", RUNS) {
+        assert!(run.outcome.violations.is_empty(), "{:?}\n{}", run.outcome.violations, run.scenario.to_toml());
+        assert!(run.is_total(), "{} of {}\n{}", run.delivered, run.correct, run.scenario.to_toml());
+    }
+}
+
+/// One bug alone does not break agreement: any two sets of 2f+1 READYs share a correct process, which says READY
+/// once; and f+1 READYs come from a correct process, which had a quorum of ECHOs. It breaks totality.
+#[test]
+fn either_bug_alone_breaks_totality_and_not_agreement() {
+    for flags in ["echo-f1 = true", "deliver-f1 = true"] {
+        let mut partial = 0;
+        for run in fuzz(flags, RUNS) {
+            assert!(run.outcome.violation(Property::Agreement).is_none(), "{flags}\n{}", run.scenario.to_toml());
+            partial += u32::from(!run.is_total());
+        }
+        assert!(partial > 0, "{flags}: nobody was left behind in {RUNS} runs");
+    }
+}
+
+/// A sender may keep silent: then nobody delivers, and nobody promised.
+#[test]
+fn a_silent_sender_breaks_no_promise() {
+    let mut scenario = scenario("");
+    scenario.adversary.byzantine = NodeSet::one(bracha::SENDER);
+    let effect = Effect::Mutate(Mutate::Named("init.omit".to_owned()));
+    scenario.adversary.faults = vec![Fault { when: When::default(), effect }];
+    let outcome = execute::<Bracha>(&scenario).unwrap();
+    assert_eq!((outcome.commits, outcome.violations.len()), (0, 0));
+}
+
+/// The lies that there are, as text: a change of the messages or of the derive shows here. Set TURNCOAT_BLESS to
+/// write it anew.
+#[test]
+fn the_mutation_table_is_as_published() {
+    let mut table = String::new();
+    for (name, scope) in MutationTable::of::<Msg>().iter() {
+        writeln!(table, "{name} {}", format!("{scope:?}").to_lowercase()).unwrap();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/bracha-mutations.txt");
+    if std::env::var_os("TURNCOAT_BLESS").is_some() {
+        std::fs::write(&path, &table).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(table, golden, "run the test once with TURNCOAT_BLESS=1 if this is what you meant");
+}
