@@ -136,6 +136,10 @@ impl Ledger {
         self.completed.len()
     }
 
+    pub(crate) fn completed_by(&self, client: NodeId) -> usize {
+        self.completed.iter().filter(|(who, _)| *who == client).count()
+    }
+
     /// A node that lost its memory is faulty from now on.
     pub(crate) fn distrust(&mut self, seat: Seat) {
         self.correct.remove(seat);

@@ -17,11 +17,13 @@ use crate::sign::Signed;
 /// What a client asks for: a short string that the protocol's application understands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Op(ArrayString<{ Op::MAX }>);
+pub struct Op(ArrayString<OP_MAX>);
+
+const OP_MAX: usize = 24;
 
 impl Op {
     /// The most bytes that an operation may have.
-    pub const MAX: usize = 24;
+    pub const MAX: usize = OP_MAX;
 
     /// An operation; what exceeds [`Op::MAX`] bytes is cut.
     pub fn new(text: &str) -> Self {

@@ -52,6 +52,10 @@ pub trait Protocol: Sized + 'static {
     fn bound(_config: &Self::Config, f: usize) -> usize {
         3 * f + 1
     }
+    /// What is wrong with a configuration, if anything is.
+    fn validate(_config: &Self::Config) -> Result<(), String> {
+        Ok(())
+    }
     /// The leader of a view, unless the scenario's table has an entry for it.
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         NodeId::replica(view.0 as usize % cluster.n)

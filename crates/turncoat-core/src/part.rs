@@ -272,7 +272,7 @@ impl<T: Part> Part for Option<T> {
                 *self = None;
                 true
             }
-            Some(part) => part.mutate(depth, index - 1, earlier.and_then(Option::as_ref), liar),
+            Some(part) => part.mutate(depth, index - 1, earlier.and_then(Self::as_ref), liar),
         }
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

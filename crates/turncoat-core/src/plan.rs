@@ -323,11 +323,8 @@ impl Adversary for Plan {
         for (i, rule) in rules.iter_mut().enumerate() {
             let by_network = rule.network || rule.action.network();
             // In the calm phase the network behaves; liars go on.
-            if copy.calm
-                && !rule.action.lie()
-                && !matches!(rule.action, Action::Deed)
-                && (by_network || !copy.byzantine)
-            {
+            let deed = matches!(rule.action, Action::Deed);
+            if copy.calm && !deed && (by_network || !copy.byzantine) {
                 continue;
             }
             if by_network && lie_first {
@@ -418,7 +415,8 @@ impl Compiler<'_> {
             Effect::Drop => Action::Drop,
             Effect::Hold => Action::Hold,
             Effect::Delay(ticks) => Action::Delay(*ticks),
-            Effect::Duplicate(copies) => Action::Duplicate(*copies),
+            Effect::Duplicate(copies @ ..=1000) => Action::Duplicate(*copies),
+            Effect::Duplicate(_) => return Err(invalid("`duplicate` makes at most 1000 copies")),
             Effect::Partition(blocks) => Action::Partition(self.blocks(blocks)?),
             Effect::Isolate(seats) => Action::Isolate(self.set(seats)?, self.seats.replicas()),
             Effect::Deaf(seats) => {

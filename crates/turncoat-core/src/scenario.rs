@@ -323,8 +323,8 @@ pub struct SchedulerSpec {
     pub mutate: u32,
     /// How far such a change may go.
     pub scope: Scope,
-    /// When timers may fire (`sync`, `async`).
-    pub timers: TimerRule,
+    /// When timers may fire. By default `idle` under `sync`, as in ByzzBench, and `free` under `async`.
+    pub timers: Option<TimerRule>,
     /// What happens, step by step (`script`).
     pub script: Vec<Action>,
 }
@@ -339,7 +339,7 @@ impl Default for SchedulerSpec {
             drop: 0,
             mutate: 0,
             scope: Scope::Any,
-            timers: TimerRule::Free,
+            timers: None,
             script: Vec::new(),
         }
     }

@@ -118,7 +118,9 @@ impl Weights {
     fn of(spec: &SchedulerSpec) -> Self {
         let [timeout, deliver, request, drop, mutate] =
             [spec.timeout, spec.deliver, spec.request, spec.drop, spec.mutate].map(u64::from);
-        Self { timeout, deliver, request, drop, mutate, timers: spec.timers }
+        let sync = spec.name == SchedulerName::Sync;
+        let timers = spec.timers.unwrap_or(if sync { TimerRule::Idle } else { TimerRule::Free });
+        Self { timeout, deliver, request, drop, mutate, timers }
     }
 
     /// Chooses among so many replica messages, client messages and armed timers.

@@ -139,7 +139,8 @@ fn a_leader_with_a_full_window_waits_for_the_checkpoint() {
     let mut s = story("cluster.clients = 9\nworkload.requests = 9");
     s.hold("*>* prepare").deliver_all();
     expect(&s, &["p0"], "next_seq", 8);
-    assert!(!s.in_flight("p0>* pre-prepare") && s.json("p0")["pending"]["c8"].is_object());
+    let waiting = s.json("p0")["pending"].as_array().unwrap().iter().any(|request| request["signer"] == "c8");
+    assert!(!s.in_flight("p0>* pre-prepare") && waiting);
     s.release("*>* prepare").hold("*>* checkpoint").deliver_all();
     expect_logs(&s, &ALL, &ops(8));
     expect(&s, &["p0"], "next_seq", 8);
@@ -251,8 +252,9 @@ fn above_the_window_only_the_newest_checkpoint_of_a_sender_is_kept() {
             s.heal().hold("*>p1 checkpoint").deliver_all();
         }
         expect(&s, &["p1"], "h", 0);
-        let kept = s.json("p1")["checkpoints"].clone();
-        assert!(kept["16"].is_object() && kept["12"].is_null(), "{kept}");
+        let kept = s.json("p1")["checkpoints"]["p3"].clone();
+        let kept: Vec<_> = kept.as_array().unwrap().iter().map(|vote| vote["body"]["seq"].clone()).collect();
+        assert_eq!(kept, [16]);
         s.heal();
         completes(&mut s);
     }

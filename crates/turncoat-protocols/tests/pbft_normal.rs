@@ -77,7 +77,7 @@ fn of_two_operations_under_one_number_all_replicas_execute_the_same() {
             assert_eq!((&log[0]["op"], &log[1]["op"]), (&executed.into(), &"y1".into()), "the log of {who}");
             assert_eq!(log.as_array().map(Vec::len), Some(2));
         }
-        expect(&s, &ALL, "pending", serde_json::json!({}));
+        expect(&s, &ALL, "pending", serde_json::json!([]));
         expect(&s, &ALL, "view", 0);
         assert_eq!(completes(&mut s).completed, 1);
     }

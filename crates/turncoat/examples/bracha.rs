@@ -1,14 +1,13 @@
 //! Bracha's reliable broadcast (1987): a protocol, a bug, and the fuzzer that finds it.
 //!
-//! p0 sends a value, and up to f of n >= 3f+1 processes lie, p0 perhaps among them. Still all correct processes
-//! that deliver deliver the same value, and if one does, all do. Run it: `cargo run --example bracha`.
+//! p0 sends a value, and up to f of n >= 3f+1 processes lie, p0 perhaps among them. Still no two correct
+//! processes deliver different values, and if one delivers, all do. Run it: `cargo run --example bracha`.
 
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use turncoat::lab::campaign::{Campaign, Until};
-use turncoat::{ClientWork, Cluster, Context, Entry, Flag, Message, Node, NodeId, Protocol, Request, RoundKey};
-use turncoat::{Scenario, Seed, Slot, State, View, Votes, strategies};
+use turncoat::*;
 
 /// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
@@ -24,16 +23,16 @@ pub(crate) enum Msg {
     Ready { value: Request },
 }
 
-/// The bugs that can be switched on. A scenario's `[protocol]` table is read into this.
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
+/// Two bugs to be switched on in a scenario's `[protocol]` table.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Config {
     echo_f1: bool,
     deliver_f1: bool,
 }
 
-/// A process: facts that it has heard, and what it has done about them.
-#[derive(Clone, Debug, Default, Hash, Serialize)]
+/// A process: what it has heard, and what it has done about it.
+#[derive(Default)]
 pub(crate) struct Process {
     config: Config,
     echoes: Votes<Request>,
@@ -64,11 +63,6 @@ impl Node<Bracha> for Process {
         }
         self.advance(cx);
     }
-
-    /// Lets the simulator show and compare states; optional.
-    fn state(&self) -> Option<&dyn State> {
-        Some(self)
-    }
 }
 
 impl Process {
@@ -90,17 +84,13 @@ impl Process {
     }
 }
 
-pub(crate) struct Bracha;
-
 pub(crate) const SENDER: NodeId = NodeId::replica(0);
+
+pub(crate) struct Bracha;
 
 impl Protocol for Bracha {
     const NAME: &'static str = "bracha";
     const ABOUT: &'static str = "Bracha's reliable broadcast";
-    const FLAGS: &'static [Flag] = &[
-        Flag { name: "echo-f1", about: "f+1 ECHOs make a process READY" },
-        Flag { name: "deliver-f1", about: "f+1 READYs make it deliver" },
-    ];
     type Msg = Msg;
     type Timer = ();
     type Replica = Process;
@@ -119,24 +109,26 @@ impl Protocol for Bracha {
     }
 }
 
-/// Four processes and no clients. Partitions delay and lose nothing: Bracha's channels are reliable.
+/// Four processes, no clients. A partition holds messages up and loses none: Bracha's channels are reliable.
 pub(crate) fn scenario(flags: &str) -> Scenario {
     let text = format!(
-        "schema = 1\nprotocol = {{ name = \"bracha\", {flags} }}\ncluster = {{ n = 4, f = 1, clients = 0 }}\n\
-         network = {{ loss = \"hold\" }}"
+        r#"schema = 1
+        protocol = {{ name = "bracha", {flags} }}
+        cluster = {{ n = 4, f = 1, clients = 0 }}
+        network = {{ loss = "hold" }}"#
     );
     Scenario::parse(&text).expect("a scenario")
 }
 
-/// Fuzzes the protocol, and a version with two bugs.
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() {
+    // In each run a random process lies once, and the network splits once, in one of the three rounds.
+    let params = [("c", "1"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.into(), value.into()));
     for flags in ["", "echo-f1 = true, deliver-f1 = true"] {
-        let lies = [("c", "1"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let campaign = Campaign {
             entry: &Entry::of::<Bracha>(),
             base: &scenario(flags),
-            make: &|base| Ok(strategies::make("byzzfuzz", base, &lies)?),
+            make: &|base| Ok(strategies::make("byzzfuzz", base, &params)?),
             seed: Seed(1),
             runs: Some(10_000),
             jobs: 2,

@@ -1,7 +1,7 @@
 //! turncoat finds Byzantine bugs in consensus protocols by deterministic simulation.
 //!
-//! This crate is the author's door: what one needs to write a protocol and to test it, under one name. The example
-//! `bracha` is a whole protocol with its fuzzer, in a hundred lines; start there.
+//! This crate is the author's door: what one needs to write a protocol and to test it, under one name. The
+//! example `bracha` is a whole protocol with its fuzzer, in a hundred lines; start there.
 //!
 //! | you write | with |
 //! |---|---|
@@ -20,9 +20,7 @@ pub use turncoat_core::client::{ClientTimer, Op, QuorumClient, Reply, ReplyQuoru
 pub use turncoat_core::hash::Digest;
 pub use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 pub use turncoat_core::message::{Message, MutationTable, RoundKey, Special};
-pub use turncoat_core::node::{
-    ClientWork, Cluster, Context, Flag, Node, Protocol, State, Vitals, Waiting,
-};
+pub use turncoat_core::node::{ClientWork, Cluster, Context, Flag, Node, Protocol, State, Vitals, Waiting};
 pub use turncoat_core::outcome::{End, Outcome, Property, Violation};
 pub use turncoat_core::part::{Part, Scope};
 pub use turncoat_core::runner::{Entry, Runner, execute};

@@ -145,6 +145,7 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn crash(&mut self, seat: Seat) {
         self.alive.remove(seat);
+        self.recount();
         self.io.timers.clear(seat);
         self.io.progressed = true;
         if self.io.recording.is_some() {
@@ -157,6 +158,7 @@ impl<P: Protocol> Sim<P> {
             return;
         }
         self.alive.insert(seat);
+        self.recount();
         if self.io.recording.is_some() {
             let text = if with_state { "restarts" } else { "restarts without its memory" };
             self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text: text.to_owned() });

@@ -3,7 +3,7 @@
 use super::lies::Told;
 use super::{AnyNode, Rejected, Sim, timer_name};
 use crate::ids::{Seat, SeatName, Time};
-use crate::message::{Lie, Message};
+use crate::message::Message;
 use crate::net::Header;
 use crate::node::Protocol;
 use crate::plan::LieSpec;
@@ -132,22 +132,8 @@ impl<P: Protocol> Sim<P> {
         let action = match choice {
             Choice::Deliver(header) => Action::Deliver(self.coordinates(&header)),
             Choice::Drop(header) => Action::Drop(self.coordinates(&header)),
-            Choice::Mutate(header) => {
-                // Looks ahead: which lie will it be, and will there be one?
-                let seed = u64::from(self.lie_rng.clone().below(u32::MAX));
-                let coordinates = self.coordinates(&header);
-                let byzantine = self.byzantine.contains(self.io.seats.node(header.src));
-                let lie = self.draw_lie(header.kind, seed, self.scheduler_scope, None);
-                if let (true, Some(lie)) = (byzantine, lie) {
-                    let name = self.table.name(header.kind, lie);
-                    if lie == Lie::Omit {
-                        self.record_action(Action::Drop(coordinates));
-                        return;
-                    }
-                    self.record_action(Action::Mutate(coordinates.clone(), name, seed));
-                }
-                Action::Deliver(coordinates)
-            }
+            // What comes of it is recorded when it is known.
+            Choice::Mutate(_) => return,
             Choice::Fire(seat) => Action::Fire(self.io.seats.name(seat), None),
         };
         self.record_action(action);

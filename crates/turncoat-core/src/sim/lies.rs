@@ -11,6 +11,7 @@ use crate::part::{Liar, Mutation, Part, Scope};
 use crate::plan::{Fate, LieSpec, Verdict};
 use crate::record::What;
 use crate::rng::{Purpose, Rng};
+use crate::schedule::Action;
 
 /// What became of a lie.
 pub(super) enum Told {
@@ -167,7 +168,7 @@ impl<P: Protocol> Sim<P> {
             Err(_) => {
                 self.injected.garbage += 1;
                 if self.crash_on_garbage && self.alive.contains(dst) {
-                    self.crashed(dst, "bytes that do not decode".to_owned());
+                    self.crashed(dst, "bytes that do not decode");
                 }
                 Told::Omitted
             }
@@ -177,7 +178,18 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn mutate_and_deliver(&mut self, mut header: Header) {
         let seed = u64::from(self.lie_rng.below(u32::MAX));
         let spec = LieSpec::Drawn { seed, scope: self.scheduler_scope, only: None };
-        match self.lie(header.src, header.dst, header.payload, header.kind, &spec) {
+        let told = self.lie(header.src, header.dst, header.payload, header.kind, &spec);
+        if self.io.recording.is_some() {
+            let message = self.coordinates(&header);
+            let lie = self.draw_lie(header.kind, seed, self.scheduler_scope, None);
+            if let (Ok(Told::Changed(_)), Some(lie)) = (&told, lie) {
+                let name = self.table.name(header.kind, lie);
+                self.record_action(Action::Mutate(message.clone(), name, seed));
+            }
+            let omitted = matches!(told, Ok(Told::Omitted));
+            self.record_action(if omitted { Action::Drop(message) } else { Action::Deliver(message) });
+        }
+        match told {
             Ok(Told::Changed(payload)) => {
                 header.payload = payload;
                 header.lie = true;

@@ -447,13 +447,16 @@ impl<P: Protocol> Sim<P> {
         let result = catch_unwind(AssertUnwindSafe(|| work(self)));
         quiet::panics(false);
         let Err(panic) = result else { return };
-        let Some(seat) = self.running.take() else { std::panic::resume_unwind(panic) };
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic").to_owned();
-        self.crashed(seat, text);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
+        match self.running.take() {
+            Some(seat) => self.crashed(seat, text),
+            // Nobody's handler ran: the fault is ours, and is not to be hidden.
+            None => panic!("the simulation itself failed at {}: {text}", quiet::place()),
+        }
     }
 
-    fn crashed(&mut self, seat: Seat, text: String) {
+    fn crashed(&mut self, seat: Seat, text: &str) {
         self.io.outbox.clear();
         self.own.clear();
         self.crash(seat);

@@ -12,7 +12,7 @@ use crate::persona::Face;
 use crate::plan::Plan;
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Trust, invalid};
+use crate::scenario::{Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Trust, invalid};
 
 impl<P: Protocol> Sim<P> {
     /// Prepares a run. Nothing has happened yet but every node's `on_start`.
@@ -34,6 +34,9 @@ impl<P: Protocol> Sim<P> {
     }
 
     pub(super) fn prepare(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        if scenario.schema == 0 {
+            return Err(invalid(format!("schema 0 never was: the first is 1, the present one {SCHEMA}")));
+        }
         if scenario.schema > SCHEMA {
             return Err(ScenarioError::NewerSchema { found: i64::from(scenario.schema) });
         }
@@ -154,13 +157,13 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn check_budget(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         let (cluster, adversary) = (&scenario.cluster, &scenario.adversary);
         let (n, f) = (cluster.n, cluster.f);
-        let bound = P::bound(&self.config, f);
-        if n == 0 || n > NodeId::MAX || cluster.clients > NodeId::MAX {
+        if f > NodeId::MAX || n == 0 || n > NodeId::MAX || cluster.clients > NodeId::MAX {
             return Err(invalid(format!(
                 "a cluster has 1 to {} replicas and at most as many clients",
                 NodeId::MAX
             )));
         }
+        let bound = P::bound(&self.config, f);
         if n < bound {
             return Err(invalid(format!(
                 "{} needs n >= {bound} replicas to bear f = {f} faulty ones, not n = {n}",
@@ -175,6 +178,7 @@ impl<P: Protocol> Sim<P> {
             let honest = adversary.twins.without(adversary.byzantine);
             return Err(invalid(format!("a twin is Byzantine: add {honest} to `adversary.byzantine`")));
         }
+        self.check_names(scenario)?;
         let mut faulty = adversary.byzantine;
         for fault in &adversary.faults {
             if let Effect::Crash(seat) = fault.effect {
@@ -190,6 +194,39 @@ impl<P: Protocol> Sim<P> {
             )));
         }
         Ok(())
+    }
+
+    /// Whether leaders, targets and trusted nodes exist, and numbers make sense.
+    fn check_names(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        let (cluster, workload) = (&scenario.cluster, &scenario.workload);
+        let replicas = NodeSet::replicas(cluster.n);
+        let is_replica = |node: NodeId, key: &str| match replicas.contains(node) {
+            true => Ok(()),
+            false => {
+                Err(invalid(format!("{key}: {node} is no replica: replicas are p0..p{}", cluster.n - 1)))
+            }
+        };
+        cluster.leaders.iter().try_for_each(|&node| is_replica(node, "cluster.leaders"))?;
+        if let Target::One(node) = workload.target {
+            is_replica(node, "workload.target")?;
+        }
+        if let Trust::Sets(sets) = &cluster.trust {
+            sets.iter().flat_map(|set| set.iter()).try_for_each(|node| is_replica(node, "cluster.trust"))?;
+            if sets.len() != cluster.n {
+                return Err(invalid(format!(
+                    "cluster.trust: {} sets for {} replicas",
+                    sets.len(),
+                    cluster.n
+                )));
+            }
+        }
+        if workload.requests > 1_000_000 {
+            return Err(invalid("workload.requests: a run has at most 1000000"));
+        }
+        if workload.every == Some(Time(0)) {
+            return Err(invalid("workload.every: at least 1 tick between two requests"));
+        }
+        P::validate(&self.config).map_err(|error| invalid(format!("[protocol] {}: {error}", P::NAME)))
     }
 
     pub(super) fn prepare_plan(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
@@ -232,8 +269,8 @@ impl<P: Protocol> Sim<P> {
             work.workload.clone_from(workload);
         });
         self.works.resize_with(clients, || ClientWork { workload: workload.clone(), ops: Vec::new() });
-        self.expected = 0;
         if clients == 0 {
+            self.expected = 0;
             return;
         }
         for i in 0..workload.requests as usize {
@@ -245,7 +282,20 @@ impl<P: Protocol> Sim<P> {
             let read_only = workload.read_only.contains(&(i as u32 + 1));
             let client = i % clients;
             self.works[client].ops.push((op, start, read_only));
-            self.expected += usize::from(!self.byzantine.contains(NodeId::client(client)));
+        }
+        self.recount();
+    }
+
+    /// How many requests have to complete: all of the correct clients that have not crashed.
+    pub(super) fn recount(&mut self) {
+        self.expected = 0;
+        for (i, work) in self.works.iter().enumerate() {
+            let client = NodeId::client(i);
+            let alive = self.io.seats.first(client).is_some_and(|seat| self.alive.contains(seat));
+            if !self.byzantine.contains(client) {
+                let done = || self.io.ledger.completed_by(client);
+                self.expected += if alive { work.ops.len() } else { done() };
+            }
         }
     }
 

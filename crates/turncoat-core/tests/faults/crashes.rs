@@ -14,7 +14,7 @@ const LETTERS: &str = r#"protocol.letters = [
 
 #[test]
 fn a_node_that_crashed_at_a_time_neither_writes_nor_hears() {
-    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\ntime = 15\ncrash = \"p1\""));
+    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\ntime = 15\ncrash = 'p1'"));
     assert_eq!(played.numbers("p1"), [0; 0], "its mail was under way");
     assert_eq!(played.numbers("p2"), [1, 2, 3, 5], "its first letter was, too");
     assert_eq!(played.noted("stops"), Some(Time(15)));
@@ -24,7 +24,7 @@ fn a_node_that_crashed_at_a_time_neither_writes_nor_hears() {
 /// The handler comes to its end: the whole broadcast goes out, and nothing after it.
 #[test]
 fn a_node_that_crashes_on_its_own_message_still_sends_it() {
-    let fault = "[[adversary.faults]]\nkind = \"letter\"\nfrom = [\"p1\"]\nnth = 2\ncrash = \"p1\"";
+    let fault = "[[adversary.faults]]\nkind = 'letter'\nfrom = ['p1']\nnth = 2\ncrash = 'p1'";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(played.numbers("p2"), [1, 2, 3, 4, 5]);
     assert_eq!(played.numbers("p3"), played.numbers("p2"));
@@ -32,7 +32,7 @@ fn a_node_that_crashes_on_its_own_message_still_sends_it() {
 
 #[test]
 fn a_node_may_crash_on_anothers_message() {
-    let fault = "[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 2\ncrash = \"p1\"";
+    let fault = "[[adversary.faults]]\nfrom = ['p0']\nnth = 2\ncrash = 'p1'";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(played.numbers("p1"), [1]);
     assert_eq!(played.numbers("p2"), [1, 2, 3, 5], "at 50 p0's timer was armed first");
@@ -53,8 +53,8 @@ fn a_message_sent_at_the_start_triggers_at_the_start() {
 /// p1 stops at 30 and goes on at 65. It starts over with its letters, and remembers the two that it had.
 #[test]
 fn a_restart_with_state_remembers() {
-    let faults = "[[adversary.faults]]\ntime = 30\ncrash = \"p1\"\n\
-                  [[adversary.faults]]\ntime = 65\nrestart = { node = \"p1\", state = true }";
+    let faults = "[[adversary.faults]]\ntime = 30\ncrash = 'p1'\n\
+                  [[adversary.faults]]\ntime = 65\nrestart = { node = 'p1', state = true }";
     let played = play::<Post>(&format!("{LETTERS}\n{faults}"));
     assert_eq!(played.noted("starts knowing [2, 1]"), Some(Time(65)));
     assert_eq!(played.times("p2", 2), [20, 85], "10 after its first start, 10 after its second");
@@ -63,8 +63,8 @@ fn a_restart_with_state_remembers() {
 
 #[test]
 fn a_restart_without_state_starts_anew() {
-    let faults = "[[adversary.faults]]\ntime = 30\ncrash = \"p1\"\n\
-                  [[adversary.faults]]\ntime = 60\nrestart = { node = \"p1\", state = false }";
+    let faults = "[[adversary.faults]]\ntime = 30\ncrash = 'p1'\n\
+                  [[adversary.faults]]\ntime = 60\nrestart = { node = 'p1', state = false }";
     let played = play::<Post>(&format!("{LETTERS}\n{faults}"));
     assert_eq!(played.noted("restarts without its memory"), Some(Time(60)));
     assert_eq!(played.noted("starts knowing [2, 1]"), None);
@@ -74,15 +74,15 @@ fn a_restart_without_state_starts_anew() {
 /// p0's second letter stops p1, its third one starts it again.
 #[test]
 fn a_restart_may_wait_for_a_message() {
-    let faults = "[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 2\ncrash = \"p1\"\n\
-                  [[adversary.faults]]\nfrom = [\"p0\"]\nnth = 3\nrestart = { node = \"p1\", state = true }";
+    let faults = "[[adversary.faults]]\nfrom = ['p0']\nnth = 2\ncrash = 'p1'\n\
+                  [[adversary.faults]]\nfrom = ['p0']\nnth = 3\nrestart = { node = 'p1', state = true }";
     let played = play::<Post>(&format!("{LETTERS}\n{faults}"));
     assert_eq!(played.numbers("p1"), [1, 5]);
 }
 
 #[test]
 fn a_node_that_runs_cannot_be_restarted() {
-    let fault = "[[adversary.faults]]\ntime = 60\nrestart = { node = \"p1\", state = false }";
+    let fault = "[[adversary.faults]]\ntime = 60\nrestart = { node = 'p1', state = false }";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(played.noted("restarts"), None);
     assert_eq!(played.numbers("p1"), [1, 3, 5]);

@@ -13,7 +13,7 @@ protocol.letters = ["10 p0>* letter 2.9", "10 p1>* letter 2.9"]
 "#;
 
 fn flipped(who: &str, seed: u32, rest: &str) -> Played {
-    play::<Post>(&format!("{LETTERS}\n{rest}\n[[adversary.faults]]\nfrom = [\"{who}\"]\nflip = {seed}"))
+    play::<Post>(&format!("{LETTERS}\n{rest}\n[[adversary.faults]]\nfrom = ['{who}']\nflip = {seed}"))
 }
 
 /// A seed whose flip leaves bytes that cannot be decoded.
@@ -27,8 +27,7 @@ fn a_liars_message_arrives_changed_or_not_at_all() {
     for seed in 0..60 {
         let played = flipped("p0", seed, "");
         let truth = "20 p0: letter view=2 slot=9 no=1".to_owned();
-        let heard: Vec<String> =
-            played.heard("p3").into_iter().filter(|line| line.contains("p0:")).collect();
+        let heard: Vec<String> = played.heard("p3").into_iter().filter(|line| line.contains("p0:")).collect();
         assert!(heard.len() <= 1 && !heard.contains(&truth), "seed {seed}: {heard:?}");
         changed += heard.len();
         garbage += usize::from(played.outcome.injected.garbage == 3);
@@ -62,7 +61,7 @@ fn garbage_crashes_a_node_only_where_the_scenario_says_so() {
 /// p1's broadcast crashes whoever cannot decode it. p1 itself has its own copy, whatever becomes of others.
 #[test]
 fn the_crash_of_a_receiver_leaves_the_sender_its_own_copy() {
-    let fault = format!("[[adversary.faults]]\nfrom = [\"p0\"]\nto = [\"p3\"]\nflip = {}", garbage());
+    let fault = format!("[[adversary.faults]]\nfrom = ['p0']\nto = ['p3']\nflip = {}", garbage());
     let text = format!("{LETTERS}\nadversary.crash-on-garbage = true\n{fault}");
     assert_eq!(inbox(&text, 0), [1, 2]);
     assert_eq!(inbox(&text, 2), [1, 2]);

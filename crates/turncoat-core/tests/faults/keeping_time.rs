@@ -17,7 +17,7 @@ fn a_fast_clock_fires_its_timer_earlier_and_a_slow_one_later() {
 #[test]
 fn a_clock_that_jumps_reaches_its_timers_earlier() {
     let jump = |by: u32| {
-        let fault = format!("[[adversary.faults]]\ntime = 20\njump = {{ node = \"p1\", by = {by} }}");
+        let fault = format!("[[adversary.faults]]\ntime = 20\njump = {{ node = 'p1', by = {by} }}");
         let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
         assert_eq!(played.times("p0", 2), [110], "p2's clock did not jump");
         played.times("p0", 1)
@@ -29,9 +29,9 @@ fn a_clock_that_jumps_reaches_its_timers_earlier() {
 /// p2's letter at 100 makes p1's timer fire, long before 300. It fires once.
 #[test]
 fn a_timer_fires_when_a_fault_says_so() {
-    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nfrom = [\"p2\"]\nfire = \"p1\""));
+    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nfrom = ['p2']\nfire = 'p1'"));
     assert_eq!(played.times("p0", 1), [110]);
-    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\ntime = 40\nfire = \"p1\""));
+    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\ntime = 40\nfire = 'p1'"));
     assert_eq!(played.times("p0", 1), [50]);
 }
 
@@ -39,18 +39,18 @@ fn a_timer_fires_when_a_fault_says_so() {
 /// it likes, and without a timer it turns against its leader.
 #[test]
 fn in_the_calm_phase_only_a_liars_timer_fires_early() {
-    let fault = "[[adversary.faults]]\nfrom = [\"p2\"]\nfire = \"p1\"";
+    let fault = "[[adversary.faults]]\nfrom = ['p2']\nfire = 'p1'";
     let calm = format!("network.gst = {{ time = 0 }}\n{LETTERS}\n{fault}");
     assert_eq!(play::<Post>(&calm).times("p0", 1), [310]);
-    assert_eq!(play::<Post>(&format!("adversary.byzantine = [\"p1\"]\n{calm}")).times("p0", 1), [110]);
+    assert_eq!(play::<Post>(&format!("adversary.byzantine = ['p1']\n{calm}")).times("p0", 1), [110]);
 }
 
 #[test]
 fn without_a_timer_a_liar_suspects_and_an_honest_node_does_nothing() {
-    let fault = "[[adversary.faults]]\nfrom = [\"p2\"]\nfire = \"p3\"";
+    let fault = "[[adversary.faults]]\nfrom = ['p2']\nfire = 'p3'";
     let honest = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(honest.numbers("p0"), [2, 1]);
-    let liar = play::<Post>(&format!("adversary.byzantine = [\"p3\"]\n{LETTERS}\n{fault}"));
+    let liar = play::<Post>(&format!("adversary.byzantine = ['p3']\n{LETTERS}\n{fault}"));
     assert_eq!(liar.numbers("p0"), [2, 999, 1]);
 }
 

@@ -14,7 +14,7 @@ use crate::toys::post::Post;
 fn a_run_reaches_its_limits_by_name() {
     assert_eq!(play::<Ballot>("limits.steps = 10").outcome.end, End::Limit("steps"));
     assert_eq!(play::<Ballot>("limits.in-flight = 3").outcome.end, End::Limit("in-flight"));
-    let letters: Vec<String> = (1..500).map(|at| format!("\"{at} p0>p1 card\"")).collect();
+    let letters: Vec<String> = (1..500).map(|at| format!("'{at} p0>p1 card'")).collect();
     let endless = format!("workload.goal = {{ height = 1 }}\nprotocol.letters = [{}]", letters.join(", "));
     let end = play::<Post>(&format!("limits.time = 100\n{endless}")).outcome;
     assert_eq!(end.end, End::Limit("time"));
@@ -27,11 +27,13 @@ fn a_run_reaches_its_limits_by_name() {
 /// Without a calm phase nothing was promised yet. With one, a run that ran into its limit was too slow.
 #[test]
 fn termination_is_judged_after_the_calm_phase() {
-    assert!(!play::<Ballot>("limits.steps = 4\nnetwork.gst = { time = 100 }").violates(Property::Termination));
+    assert!(
+        !play::<Ballot>("limits.steps = 4\nnetwork.gst = { time = 100 }").violates(Property::Termination)
+    );
     let bounded = play::<Ballot>("limits.steps = 20");
     let violation = bounded.outcome.violation(Property::Termination).expect("calm from step 10 on");
     assert_eq!(violation.rule, "bounded");
-    let stuck = play::<Ballot>("[[adversary.faults]]\nround = 1\ndrop = true\nkind = \"propose\"");
+    let stuck = play::<Ballot>("[[adversary.faults]]\nround = 1\ndrop = true\nkind = 'propose'");
     assert_eq!(stuck.outcome.violation(Property::Termination).map(|v| v.rule), Some("deadlock"));
     assert_eq!(stuck.outcome.end, End::Quiet);
 }
@@ -58,9 +60,9 @@ fn a_check_of_ones_own_is_judged_by_its_name() {
 
 #[test]
 fn too_many_faulty_replicas_are_refused_or_marked() {
-    let liars = "adversary.byzantine = [\"p1\", \"p2\"]";
-    let liar_and_crash = "adversary.byzantine = [\"p1\"]\n[[adversary.faults]]\ntime = 5\ncrash = \"p2\"";
-    let crashing_liar = "adversary.byzantine = [\"p1\"]\n[[adversary.faults]]\ntime = 5\ncrash = \"p1\"";
+    let liars = "adversary.byzantine = ['p1', 'p2']";
+    let liar_and_crash = "adversary.byzantine = ['p1']\n[[adversary.faults]]\ntime = 5\ncrash = 'p2'";
+    let crashing_liar = "adversary.byzantine = ['p1']\n[[adversary.faults]]\ntime = 5\ncrash = 'p1'";
     for text in [liars, liar_and_crash] {
         let error = execute::<Ballot>(&scenario::<Ballot>(text)).unwrap_err().to_string();
         assert!(error.contains("exceed f = 1") && error.contains("{p1,p2}"), "{error}");

@@ -12,7 +12,7 @@ const LETTERS: &str = r#"protocol.letters = [
 #[test]
 fn a_delay_lets_later_messages_overtake() {
     let played = play::<Post>(&format!(
-        "{LETTERS}\n[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\ndelay = 100"
+        "{LETTERS}\n[[adversary.faults]]\nfrom = ['p0']\nnth = 1\nto = ['p1']\ndelay = 100"
     ));
     assert_eq!(played.numbers("p1"), [2, 3, 4, 1]);
     assert_eq!((played.times("p1", 1), played.times("p3", 1)), (vec![120], vec![20]));
@@ -20,7 +20,7 @@ fn a_delay_lets_later_messages_overtake() {
 
 #[test]
 fn delays_add_up() {
-    let fault = "[[adversary.faults]]\nto = [\"p1\"]\nnth = 1\ndelay = 100\n";
+    let fault = "[[adversary.faults]]\nto = ['p1']\nnth = 1\ndelay = 100\n";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}{fault}"));
     assert_eq!(played.times("p1", 1), [220]);
 }
@@ -28,7 +28,7 @@ fn delays_add_up() {
 #[test]
 fn a_duplicate_arrives_so_many_times_more() {
     let played = play::<Post>(&format!(
-        "{LETTERS}\n[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\nduplicate = 2"
+        "{LETTERS}\n[[adversary.faults]]\nfrom = ['p0']\nnth = 1\nto = ['p1']\nduplicate = 2"
     ));
     let mut numbers = played.numbers("p1");
     numbers.sort_unstable();
@@ -39,9 +39,8 @@ fn a_duplicate_arrives_so_many_times_more() {
 /// p3 hears no letter of slot 1, whoever writes it, while everybody hears p3, and p3 hears slot 2.
 #[test]
 fn the_deaf_hear_no_such_message_from_anybody() {
-    let played = play::<Post>(&format!(
-        "{LETTERS}\n[[adversary.faults]]\nkind = \"letter\"\nnth = 1\ndeaf = [\"p3\"]"
-    ));
+    let played =
+        play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nkind = 'letter'\nnth = 1\ndeaf = ['p3']"));
     assert_eq!((played.numbers("p3"), played.numbers("p1")), (vec![3, 4], vec![1, 2, 3, 4]));
     assert_eq!(played.outcome.injected.dropped, 2);
 }
@@ -49,13 +48,13 @@ fn the_deaf_hear_no_such_message_from_anybody() {
 /// From time 40 on the network keeps its promises: only the first letters are lost.
 #[test]
 fn network_faults_end_with_the_calm_phase() {
-    for fault in ["deaf = [\"p1\"]", "isolate = [\"p1\"]", "partition = [[\"p1\"], [\"p0\", \"p2\"]]"] {
+    for fault in ["deaf = ['p1']", "isolate = ['p1']", "partition = [['p1'], ['p0', 'p2']]"] {
         let played =
             play::<Post>(&format!("network.gst = {{ time = 40 }}\n{LETTERS}\n[[adversary.faults]]\n{fault}"));
         assert_eq!(played.numbers("p1"), [3, 4], "{fault}");
     }
     let played = play::<Post>(&format!(
-        "network.gst = {{ time = 40 }}\n{LETTERS}\n[[adversary.faults]]\nto = [\"p1\"]\ndrop = true"
+        "network.gst = {{ time = 40 }}\n{LETTERS}\n[[adversary.faults]]\nto = ['p1']\ndrop = true"
     ));
     assert_eq!(played.numbers("p1"), [3, 4], "the network drops no honest sender's message when calm");
 }
@@ -64,8 +63,8 @@ fn network_faults_end_with_the_calm_phase() {
 #[test]
 fn a_byzantine_sender_may_keep_silent_in_the_calm_phase() {
     let played = play::<Post>(&format!(
-        "network.gst = {{ time = 40 }}\nadversary.byzantine = [\"p0\"]\n{LETTERS}\n\
-         [[adversary.faults]]\nto = [\"p1\"]\ndrop = true"
+        "network.gst = {{ time = 40 }}\nadversary.byzantine = ['p0']\n{LETTERS}\n\
+         [[adversary.faults]]\nto = ['p1']\ndrop = true"
     ));
     assert_eq!(played.numbers("p1"), [4]);
 }
@@ -73,7 +72,7 @@ fn a_byzantine_sender_may_keep_silent_in_the_calm_phase() {
 #[test]
 fn a_partition_cuts_between_blocks_and_spares_those_in_none() {
     let played = play::<Post>(&format!(
-        "{LETTERS}\n[[adversary.faults]]\nround = 1\npartition = [[\"p0\"], [\"p1\", \"p2\"]]"
+        "{LETTERS}\n[[adversary.faults]]\nround = 1\npartition = [['p0'], ['p1', 'p2']]"
     ));
     assert_eq!(played.numbers("p0"), [4]);
     assert_eq!(played.numbers("p1"), [2, 3, 4]);
@@ -82,8 +81,7 @@ fn a_partition_cuts_between_blocks_and_spares_those_in_none() {
 
 #[test]
 fn the_isolated_hear_nobody_outside_and_are_not_heard() {
-    let played =
-        play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nround = 1\nisolate = [\"p0\", \"p1\"]"));
+    let played = play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nround = 1\nisolate = ['p0', 'p1']"));
     assert_eq!(played.numbers("p1"), [1, 3, 4], "p0 is inside with p1");
     assert_eq!(played.numbers("p2"), [3]);
     assert_eq!(played.numbers("p3"), [2, 3, 4]);
@@ -92,7 +90,7 @@ fn the_isolated_hear_nobody_outside_and_are_not_heard() {
 /// On one link and with `fifo`, a delayed letter holds up those behind it.
 #[test]
 fn a_fifo_link_keeps_its_order() {
-    let fault = "[[adversary.faults]]\nfrom = [\"p0\"]\nnth = 1\nto = [\"p1\"]\ndelay = 100";
+    let fault = "[[adversary.faults]]\nfrom = ['p0']\nnth = 1\nto = ['p1']\ndelay = 100";
     let played = play::<Post>(&format!("network.fifo = true\n{LETTERS}\n{fault}"));
     assert_eq!(played.numbers("p1"), [2, 4, 1, 3]);
 }

@@ -1,4 +1,4 @@
-//! A node that others wrote: it cannot be copied, hashed or shown. It runs, replays and is fuzzed all the same.
+//! A node that others wrote: it cannot be copied, hashed or shown. It runs, replays, is fuzzed all the same.
 
 use std::cell::RefCell;
 use std::fmt::Write;

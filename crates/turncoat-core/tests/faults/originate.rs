@@ -22,7 +22,7 @@ protocol.letters = ["5 p1>p2 letter 0.1", "10 p0>p2 letter 0.1", "20 p0>p2 lette
 
 #[test]
 fn a_replay_is_the_liars_own_first_message_of_the_kind() {
-    let fault = "[[adversary.faults]]\nkind = \"card\"\noriginate = { replay = \"letter\", to = [\"p3\", \"p1\"] }";
+    let fault = "[[adversary.faults]]\nkind = 'card'\noriginate = { replay = 'letter', to = ['p3', 'p1'] }";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(played.heard("p3"), ["50 p0: letter view=0 slot=1 no=2"], "not p1's, which it never saw");
     assert_eq!(played.numbers("p1"), [2]);
@@ -44,7 +44,7 @@ fn there_is_no_replay_of_what_was_never_said() {
 /// The toy mints a card with the number 1000 (1 + liar) + number of the letter beside it.
 #[test]
 fn a_minted_message_fits_the_one_beside_it() {
-    let fault = "[[adversary.faults]]\nkind = \"letter\"\nnth = 2\noriginate = { mint = \"card\", to = [\"p3\"] }";
+    let fault = "[[adversary.faults]]\nkind = 'letter'\nnth = 2\noriginate = { mint = 'card', to = ['p3'] }";
     let played = play::<Post>(&format!("{LETTERS}\n{fault}"));
     assert_eq!(played.heard("p3"), ["30 p0: card no=1003"]);
     assert_eq!(played.numbers("p2"), [1, 2, 3, 4], "the letter itself goes its way");
@@ -52,7 +52,7 @@ fn a_minted_message_fits_the_one_beside_it() {
 
 #[test]
 fn it_happens_once_unless_it_says_otherwise() {
-    let fault = "[[adversary.faults]]\nkind = \"letter\"\noriginate = { mint = \"card\", to = [\"p3\"] }";
+    let fault = "[[adversary.faults]]\nkind = 'letter'\noriginate = { mint = 'card', to = ['p3'] }";
     assert_eq!(play::<Post>(&format!("{LETTERS}\n{fault}")).numbers("p3"), [1002]);
     assert_eq!(play::<Post>(&format!("{LETTERS}\n{fault}\ntimes = 2")).numbers("p3"), [1002, 1003]);
 }

@@ -23,7 +23,7 @@ fn a_panic_is_caught_as_a_crash_with_its_words() {
 
 #[test]
 fn a_liar_that_panics_breaks_no_promise() {
-    let played = play::<Post>(&format!("adversary.byzantine = [\"p1\"]\n{LETTERS}"));
+    let played = play::<Post>(&format!("adversary.byzantine = ['p1']\n{LETTERS}"));
     assert_eq!(played.holds().numbers("p3"), [3]);
     assert!(played.noted("letter 1 was a bomb").is_some());
 }
@@ -44,7 +44,7 @@ fn a_panic_on_an_own_copy_is_a_crash_too() {
 /// p0 dies at birth. The others are born all the same.
 #[test]
 fn a_panic_at_the_start_leaves_the_others_their_start() {
-    let played = play::<Post>(&format!("protocol.stillborn = \"p0\"\n{LETTERS}"));
+    let played = play::<Post>(&format!("protocol.stillborn = 'p0'\n{LETTERS}"));
     assert_eq!(played.outcome.violation(Property::Crashed).unwrap().detail, "p0 crashed: stillborn");
     assert_eq!(played.numbers("p3"), [2, 3]);
 }

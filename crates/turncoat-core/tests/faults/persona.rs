@@ -8,7 +8,7 @@ use crate::toys::ballot::Ballot;
 /// p0 leads and lies. The clients ask for a and b, a comes first.
 fn two_faced(persona: &str, rest: &str) -> Played {
     play::<Ballot>(&format!(
-        "{rest}\nadversary.byzantine = [\"p0\"]\n[[adversary.faults]]\npersona = {{ of = \"p0\", {persona} }}"
+        "{rest}\nadversary.byzantine = ['p0']\n[[adversary.faults]]\npersona = {{ of = 'p0', {persona} }}"
     ))
 }
 
@@ -18,7 +18,7 @@ const WEAK: &str = "protocol.weak-quorum = true";
 /// votes. That is enough for a toy that commits on f+1.
 #[test]
 fn a_lie_gathers_its_own_quorum() {
-    let lie = "to = [\"p1\", \"p2\"], edits = [{ sub = { slot = 1, with = 0 } }]";
+    let lie = "to = ['p1', 'p2'], edits = [{ sub = { slot = 1, with = 0 } }]";
     for fixed in [two_faced(lie, ""), two_faced(lie.replace("sub", "world").as_str(), "")] {
         assert!(!fixed.violates(Property::Agreement));
         assert_eq!(fixed.decided("p1"), fixed.decided("p2"));
@@ -34,8 +34,8 @@ fn a_lie_gathers_its_own_quorum() {
 
 #[test]
 fn a_face_with_its_own_order_of_requests_tells_the_same_lie() {
-    let broken = two_faced("to = [\"p1\", \"p2\"], edits = [\"own-order\"]", WEAK);
-    let sub = two_faced("to = [\"p1\", \"p2\"], edits = [{ sub = { slot = 1, with = 0 } }]", WEAK);
+    let broken = two_faced("to = ['p1', 'p2'], edits = ['own-order']", WEAK);
+    let sub = two_faced("to = ['p1', 'p2'], edits = [{ sub = { slot = 1, with = 0 } }]", WEAK);
     assert!(broken.violates(Property::Agreement));
     assert_eq!(broken.decided("p1"), sub.decided("p1"));
 }
@@ -43,7 +43,7 @@ fn a_face_with_its_own_order_of_requests_tells_the_same_lie() {
 /// With equal input a second instance says what the first one says.
 #[test]
 fn a_face_without_edits_changes_nothing() {
-    for who in ["to = [\"p1\"]", "to = [\"p1\", \"p2\", \"p3\"]", "to = []"] {
+    for who in ["to = ['p1']", "to = ['p1', 'p2', 'p3']", "to = []"] {
         let played = two_faced(who, WEAK);
         assert_eq!(played.holds().decided("p3"), play::<Ballot>("").decided("p3"));
     }
@@ -51,7 +51,7 @@ fn a_face_without_edits_changes_nothing() {
 
 #[test]
 fn each_receiver_hears_one_face_and_both_faces_hear_everybody() {
-    let played = two_faced("to = [\"p1\"], edits = [\"own-order\"]", "");
+    let played = two_faced("to = ['p1'], edits = ['own-order']", "");
     let from = |who: &str, liar: &str| played.heard(who).iter().any(|line| line.contains(liar));
     assert_eq!((from("p1", "p0.a:"), from("p1", "p0.b:")), (false, true));
     assert_eq!((from("p2", "p0.a:"), from("p2", "p0.b:")), (true, false));
@@ -63,7 +63,7 @@ fn each_receiver_hears_one_face_and_both_faces_hear_everybody() {
 
 #[test]
 fn with_overlap_a_receiver_hears_both_faces() {
-    let played = two_faced("to = [\"p1\"], overlap = true, edits = [\"own-order\"]", "");
+    let played = two_faced("to = ['p1'], overlap = true, edits = ['own-order']", "");
     let proposals = |face: &str| {
         played.heard("p1").iter().filter(|line| line.contains(&format!("{face}: propose"))).count()
     };
@@ -75,8 +75,8 @@ fn with_overlap_a_receiver_hears_both_faces() {
 fn a_face_that_forgot_a_slot_does_not_vote_in_it() {
     let votes = |edit: &str, who: &str| {
         let played = play::<Ballot>(&format!(
-            "adversary.byzantine = [\"p3\"]\n[[adversary.faults]]\n\
-             persona = {{ of = \"p3\", to = [\"p1\"], edits = [{edit}] }}"
+            "adversary.byzantine = ['p3']\n[[adversary.faults]]\n\
+             persona = {{ of = 'p3', to = ['p1'], edits = [{edit}] }}"
         ));
         let lines = played.holds().heard(who);
         let slot = |line: &String| line.split("slot=").nth(1)?.split(' ').next()?.parse::<u32>().ok();
@@ -85,7 +85,7 @@ fn a_face_that_forgot_a_slot_does_not_vote_in_it() {
     };
     assert_eq!((votes("{ forget = 1 }", "p1"), votes("{ forget = 1 }", "p2")), (vec![2], vec![1, 2]));
     assert_eq!((votes("{ stale = 2 }", "p1"), votes("{ stale = 2 }", "p2")), (vec![1], vec![1, 2]));
-    assert_eq!((votes("\"mute\"", "p1"), votes("\"mute\"", "p2")), (vec![], vec![1, 2]));
+    assert_eq!((votes("'mute'", "p1"), votes("'mute'", "p2")), (vec![], vec![1, 2]));
 }
 
 /// A face that wakes up later is a copy of the first one at that moment: here it knows slot 1 and is silent
@@ -154,7 +154,7 @@ fn a_held_message_reaches_every_face() {
 /// The outgoing form edits what the only instance sends: its proposal and its vote for p1 and p2 read b.
 #[test]
 fn the_outgoing_form_needs_no_second_instance() {
-    let lie = "to = [\"p1\", \"p2\"], form = \"outgoing\", edits = [{ sub = { slot = 1, with = 0 } }]";
+    let lie = "to = ['p1', 'p2'], form = 'outgoing', edits = [{ sub = { slot = 1, with = 0 } }]";
     let broken = two_faced(lie, WEAK);
     assert!(broken.violates(Property::Agreement));
     assert_ne!(broken.decided("p1")[0], broken.decided("p3")[0]);

@@ -1,5 +1,5 @@
-//! A planted bug that only a consistent lie finds: what the primary said to p2 and what it reports at the view
-//! change differ in slot 1.
+//! A planted bug that only a consistent lie finds: what the primary said to p2 and what it reports at the
+//! view change differ in slot 1.
 
 use std::fmt::Write;
 
@@ -20,11 +20,18 @@ struct Planted;
 enum Msg {
     Request(Signed<Request>),
     #[message(view = View(0), slot = *slot, phase = 1)]
-    Commit { slot: Slot, request: Signed<Request> },
+    Commit {
+        slot: Slot,
+        request: Signed<Request>,
+    },
     #[message(view = View(1), phase = 1, view_change)]
-    Report { first: Signed<Request> },
+    Report {
+        first: Signed<Request>,
+    },
     #[message(view = View(1), slot = Slot(1), phase = 2)]
-    Echo { first: Signed<Request> },
+    Echo {
+        first: Signed<Request>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
@@ -85,10 +92,8 @@ impl Node<Planted> for Replica {
                 }
                 cx.broadcast(Msg::Commit { slot: self.next, request: *request });
             }
-            Msg::Commit { slot: Slot(1), request } if from == p0 && cx.me() == p2 => {
-                if self.config.planted {
-                    self.decide(request, cx);
-                }
+            Msg::Commit { slot: Slot(1), request } if from == p0 && cx.me() == p2 && self.config.planted => {
+                self.decide(request, cx);
             }
             Msg::Report { first } if from == p0 => match self.config.planted {
                 true if cx.me() == p2 => {}
@@ -137,7 +142,7 @@ impl Node<Planted> for Asker {
 fn names(set: u32) -> String {
     let mut text = String::new();
     for i in (1..=3).filter(|i| set >> i & 1 == 1) {
-        write!(text, "\"p{i}\",").unwrap();
+        write!(text, "'p{i}',").unwrap();
     }
     format!("[{text}]")
 }
@@ -150,8 +155,8 @@ fn the_view_change_set_of_a_face_is_apart_from_its_receivers() {
     let mut found = 0;
     for (to, at) in sets.clone().flat_map(|to| sets.clone().map(move |at| (to, at))) {
         let fault = format!(
-            "adversary.byzantine = [\"p0\"]\n[[adversary.faults]]\n\
-             persona = {{ of = \"p0\", to = {}, at-view-change = {}, edits = [\"own-order\"] }}",
+            "adversary.byzantine = ['p0']\n[[adversary.faults]]\n\
+             persona = {{ of = 'p0', to = {}, at-view-change = {}, edits = ['own-order'] }}",
             names(to),
             names(at)
         );
@@ -168,7 +173,7 @@ fn the_view_change_set_of_a_face_is_apart_from_its_receivers() {
 /// Where nothing is said about view changes, the same receivers hear the face there.
 #[test]
 fn the_view_change_set_is_the_receivers_where_left_out() {
-    let fault = "adversary.byzantine = [\"p0\"]\n[[adversary.faults]]\n\
-                 persona = { of = \"p0\", to = [\"p1\", \"p2\", \"p3\"], edits = [\"own-order\"] }";
+    let fault = "adversary.byzantine = ['p0']\n[[adversary.faults]]\n\
+                 persona = { of = 'p0', to = ['p1', 'p2', 'p3'], edits = ['own-order'] }";
     assert!(!play::<Planted>(&format!("protocol.planted = true\n{fault}")).violates(Property::Agreement));
 }

@@ -22,44 +22,43 @@ fn without_a_condition_a_fault_meets_every_message() {
 
 #[test]
 fn kind_from_and_to_must_all_hold() {
-    let played = with_fault("kind = \"card\"\nfrom = [\"p0\"]\nto = [\"p1\", \"p3\"]");
+    let played = with_fault("kind = 'card'\nfrom = ['p0']\nto = ['p1', 'p3']");
     assert_eq!(played.numbers("p1"), [1, 2, 3, 4]);
     assert_eq!(played.numbers("p2"), [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(played.numbers("p3"), [1, 2, 3, 4, 5]);
     assert_eq!(played.outcome.injected.faults, 4);
 }
 
-/// p0 says 0.1 twice: a retransmission is the same message. p1's first letter is p1's first, whatever p0 said.
+/// p0 says 0.1 twice: a retransmission is the same message. p1's first letter is p1's first, whatever p0
+/// said.
 #[test]
 fn nth_counts_the_rounds_of_a_sender_not_its_sendings() {
-    assert_eq!(with_fault("kind = \"letter\"\nnth = 1").numbers("p2"), [3, 4, 6, 7]);
-    assert_eq!(with_fault("kind = \"letter\"\nnth = 2").numbers("p2"), [1, 2, 4, 5, 6, 7]);
-    assert_eq!(with_fault("kind = \"letter\"\nnth = [2, 3]").numbers("p2"), [1, 2, 5, 6, 7]);
+    assert_eq!(with_fault("kind = 'letter'\nnth = 1").numbers("p2"), [3, 4, 6, 7]);
+    assert_eq!(with_fault("kind = 'letter'\nnth = 2").numbers("p2"), [1, 2, 4, 5, 6, 7]);
+    assert_eq!(with_fault("kind = 'letter'\nnth = [2, 3]").numbers("p2"), [1, 2, 5, 6, 7]);
 }
 
 /// Without a round there is nothing to tell a retransmission by.
 #[test]
 fn nth_counts_every_sending_of_a_kind_without_rounds() {
-    let played = with_fault("kind = \"card\"\nnth = 2");
+    let played = with_fault("kind = 'card'\nnth = 2");
     assert_eq!((played.numbers("p1"), played.numbers("p3")), (vec![1, 2, 3, 4, 6], vec![1, 2, 3, 4, 5, 6]));
 }
 
 #[test]
 fn times_ends_a_fault_after_so_many_copies() {
-    let played = with_fault("from = [\"p0\"]\ntimes = 4");
+    let played = with_fault("from = ['p0']\ntimes = 4");
     assert_eq!(played.numbers("p1"), [3, 4, 6, 7], "the first letter to all three, and the second to p1");
     assert_eq!(played.numbers("p2"), [2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
 fn permille_is_a_share_of_all_copies_drawn_by_the_seed() {
-    let letters: Vec<String> = (1..=400).map(|at| format!("\"{at} p0>p1 card\"")).collect();
+    let letters: Vec<String> = (1..=400).map(|at| format!("'{at} p0>p1 card'")).collect();
     let lost = |permille: u32, seed: u32| {
-        let text = format!(
-            "seed = {seed}\nprotocol.letters = [{}]\n[[adversary.faults]]\npermille = {permille}\ndrop = true",
-            letters.join(", ")
-        );
-        play::<Post>(&text).outcome.injected.dropped
+        let letters = format!("seed = {seed}\nprotocol.letters = [{}]", letters.join(", "));
+        let fault = format!("[[adversary.faults]]\npermille = {permille}\ndrop = true");
+        play::<Post>(&format!("{letters}\n{fault}")).outcome.injected.dropped
     };
     assert_eq!((lost(0, 1), lost(1000, 1)), (0, 400));
     // 120 expected, standard deviation 9.
@@ -77,21 +76,21 @@ fn with_fault_and_seed(fault: &str, seed: u32) -> Played {
 
 #[test]
 fn any_needs_one_of_several_and_not_excludes() {
-    let played = with_fault("to = [\"p2\"]\nany = [{ kind = \"card\" }, { from = [\"p1\"] }]");
+    let played = with_fault("to = ['p2']\nany = [{ kind = 'card' }, { from = ['p1'] }]");
     assert_eq!((played.numbers("p2"), played.numbers("p3").len()), (vec![1, 2, 3, 4], 7));
-    let played = with_fault("to = [\"p2\"]\nnot = { kind = \"card\" }");
+    let played = with_fault("to = ['p2']\nnot = { kind = 'card' }");
     assert_eq!(played.numbers("p2"), [6, 7]);
-    let played = with_fault("to = [\"p2\"]\nnot = { any = [{ kind = \"card\" }, { round = 1 }] }");
+    let played = with_fault("to = ['p2']\nnot = { any = [{ kind = 'card' }, { round = 1 }] }");
     assert_eq!(played.numbers("p2"), [1, 2, 6, 7], "p0 leaves round 1 with its third letter");
 }
 
-/// Letters 2 to 4 are sent at 20, 30 and 40. Steps count events: the first letter is sent in the first one, the
-/// second one after two deliveries to p1 and p3, and so on.
+/// Letters 2 to 4 are sent at 20, 30 and 40. Steps count events: the first letter is sent in the first one,
+/// the second one after two deliveries to p1 and p3, and so on.
 #[test]
 fn time_and_step_are_those_of_the_sending() {
     assert_eq!(with_fault("time = [20, 40]").numbers("p2"), [1, 5, 6, 7]);
     assert_eq!(with_fault("time = 50").numbers("p2"), [1, 2, 3, 4, 6, 7]);
-    let early = with_fault("to = [\"p2\"]\nstep = [0, 5]");
+    let early = with_fault("to = ['p2']\nstep = [0, 5]");
     assert_eq!(early.numbers("p2"), [3, 4, 5, 6, 7]);
 }
 
@@ -99,9 +98,13 @@ fn time_and_step_are_those_of_the_sending() {
 #[test]
 fn faults_count_on_their_own() {
     let played = play::<Post>(&format!(
-        "{LETTERS}\n[[adversary.faults]]\nto = [\"p2\"]\ntimes = 1\ndrop = true\n\
-         [[adversary.faults]]\nto = [\"p2\", \"p3\"]\ntimes = 3\ndrop = true"
+        "{LETTERS}\n[[adversary.faults]]\nto = ['p2']\ntimes = 1\ndrop = true\n\
+         [[adversary.faults]]\nto = ['p2', 'p3']\ntimes = 3\ndrop = true"
     ));
-    assert_eq!(played.numbers("p2"), [3, 4, 5, 6, 7], "the second fault is spent on what the first lost, too");
+    assert_eq!(
+        played.numbers("p2"),
+        [3, 4, 5, 6, 7],
+        "the second fault is spent on what the first lost, too"
+    );
     assert_eq!(played.numbers("p3"), [2, 3, 4, 5, 6, 7]);
 }

@@ -5,12 +5,15 @@ use crate::toys::post::Post;
 
 /// Everybody meets view 0. p1 then hears of view 2 and still writes in view 1; p3 still writes in view 0.
 const LETTERS: &str = r#"protocol.letters = [
-    "10 p0>* letter 0.0", "30 p0>p1,p2 letter 2.0", "50 p1>p2 letter 1.0", "70 p3>p2 letter 0.0", "90 p1>p2 card",
+    "10 p0>* letter 0.0", "30 p0>p1,p2 letter 2.0", "50 p1>p2 letter 1.0", "70 p3>p2 letter 0.0",
+    "90 p1>p2 card",
 ]"#;
 
 /// The numbers of the letters to p2 that a fault on this round loses. p1 gets all of its own.
 fn lost(fault: &str, adversary: &str) -> Vec<u32> {
-    let played = play::<Post>(&format!("{LETTERS}\n{adversary}\n[[adversary.faults]]\nto = [\"p2\"]\n{fault}\ndrop = true"));
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n{adversary}\n[[adversary.faults]]\nto = ['p2']\n{fault}\ndrop = true"
+    ));
     let heard = played.numbers("p2");
     (1..=5).filter(|number| !heard.contains(number)).collect()
 }
@@ -24,36 +27,38 @@ fn the_round_is_the_highest_that_the_sender_has_met() {
 
 #[test]
 fn named_is_the_number_of_the_message_alone() {
-    assert_eq!(lost("round = 3\nsource = \"named\"", ""), [2]);
-    assert_eq!(lost("round = 2\nsource = \"named\"", ""), [3]);
-    assert_eq!(lost("round = 1\nsource = \"named\"", ""), [1, 4]);
+    assert_eq!(lost("round = 3\nsource = 'named'", ""), [2]);
+    assert_eq!(lost("round = 2\nsource = 'named'", ""), [3]);
+    assert_eq!(lost("round = 1\nsource = 'named'", ""), [1, 4]);
 }
 
 #[test]
 fn views_are_the_messages_or_the_senders() {
-    assert_eq!(lost("round = 1\nsource = \"view\"", ""), [3]);
-    assert_eq!(lost("round = 2\nsource = \"sender-view\"", ""), [2, 3]);
-    assert_eq!(lost("round = 0\nsource = \"sender-view\"", ""), [1, 4]);
+    assert_eq!(lost("round = 1\nsource = 'view'", ""), [3]);
+    assert_eq!(lost("round = 2\nsource = 'sender-view'", ""), [2, 3]);
+    assert_eq!(lost("round = 0\nsource = 'sender-view'", ""), [1, 4]);
 }
 
 #[test]
 fn global_is_the_highest_round_of_all_nodes() {
-    assert_eq!(lost("round = 3\nsource = \"global\"", ""), [2, 3, 4]);
+    assert_eq!(lost("round = 3\nsource = 'global'", ""), [2, 3, 4]);
 }
 
 #[test]
 fn a_message_without_a_round_meets_no_round_fault_unless_it_inherits_its_senders() {
-    assert_eq!(lost("round = 3\nkind = \"card\"", ""), [0; 0]);
-    assert_eq!(lost("round = 3\nkind = \"card\"", "adversary.roundless-inherit = true"), [5]);
-    assert_eq!(lost("round = 1\nkind = \"card\"", "adversary.roundless-inherit = true"), [0; 0]);
+    assert_eq!(lost("round = 3\nkind = 'card'", ""), [0; 0]);
+    assert_eq!(lost("round = 3\nkind = 'card'", "adversary.roundless-inherit = true"), [5]);
+    assert_eq!(lost("round = 1\nkind = 'card'", "adversary.roundless-inherit = true"), [0; 0]);
 }
 
-/// A liar may name any view it likes. That is a round like any other, also for a node that has met others before.
+/// A liar may name any view it likes. That is a round like any other, also for a node that has met others
+/// before.
 #[test]
 fn the_largest_round_is_a_round() {
     let text = r#"
         protocol.letters = [
-            "10 p0>* letter 0.1", "20 p0>* letter 0.2", "30 p0>* letter 4294967295.1", "40 p0>* letter 4294967295.2",
+            "10 p0>* letter 0.1", "20 p0>* letter 0.2", "30 p0>* letter 4294967295.1",
+            "40 p0>* letter 4294967295.2",
         ]
         [[adversary.faults]]
         round = [3, 4294967295]
@@ -73,6 +78,6 @@ fn a_node_that_skips_rounds_is_in_the_round_that_it_met() {
         round = 4
         drop = true
     "#;
-    assert_eq!(play::<Post>(&format!("{text}source = \"named\"")).outcome.injected.dropped, 1);
+    assert_eq!(play::<Post>(&format!("{text}source = 'named'")).outcome.injected.dropped, 1);
     assert_eq!(play::<Post>(text).outcome.injected.dropped, 1);
 }

@@ -7,7 +7,7 @@ use turncoat_core::sim::Sim;
 use crate::play::{play, scenario};
 use crate::toys::ballot::Ballot;
 
-const TWINS: &str = "adversary.byzantine = [\"p0\"]\nadversary.twins = [\"p0\"]";
+const TWINS: &str = "adversary.byzantine = ['p0']\nadversary.twins = ['p0']";
 
 #[test]
 fn twins_hear_everybody_and_each_other() {
@@ -49,7 +49,7 @@ fn twins_in_two_blocks_lead_each_block_its_own_way() {
 /// Votes count by identity: two twins are one voter.
 #[test]
 fn twins_share_one_vote() {
-    let text = format!("{TWINS}\n[[adversary.faults]]\nfrom = [\"p2\", \"p3\"]\nkind = \"vote\"\ndrop = true");
+    let text = format!("{TWINS}\n[[adversary.faults]]\nfrom = ['p2', 'p3']\nkind = 'vote'\ndrop = true");
     let played = play::<Ballot>(&format!("network.gst = {{ time = 1000000 }}\n{text}"));
     let early = played.events.iter().filter(|event| event.time.0 < 1000);
     assert!(!early.into_iter().any(|event| event.to_string().contains("commit p1")), "p1 and p0 are two");
@@ -57,7 +57,7 @@ fn twins_share_one_vote() {
 
 #[test]
 fn twins_have_a_state_each() {
-    let text = format!("{TWINS}\n[[adversary.faults]]\nto = [\"p0.b\"]\nisolate = [\"p0.b\"]");
+    let text = format!("{TWINS}\n[[adversary.faults]]\nto = ['p0.b']\nisolate = ['p0.b']");
     let mut sim = Sim::<Ballot>::new();
     sim.reset(&scenario::<Ballot>(&text)).unwrap();
     while sim.time().0 < 35 && sim.step() {}
@@ -72,7 +72,7 @@ fn twins_have_a_state_each() {
 fn faults_name_one_twin_or_both() {
     let proposals = |from: &str| {
         let played = play::<Ballot>(&format!(
-            "{TWINS}\n[[adversary.faults]]\nfrom = [\"{from}\"]\nto = [\"p1\"]\nkind = \"propose\"\ndrop = true"
+            "{TWINS}\n[[adversary.faults]]\nfrom = ['{from}']\nto = ['p1']\nkind = 'propose'\ndrop = true"
         ));
         played.heard("p1").iter().filter(|line| line.contains("propose")).count()
     };

@@ -1,31 +1,24 @@
 //! PBFT: practical Byzantine fault tolerance (Castro and Liskov, OSDI '99; TOCS '02), n = 3f+1.
 //!
-//! **Normal case.** The primary of view v gives each request a sequence number n and sends PRE-PREPARE(v,n,d,m).
-//! A backup that accepts it sends PREPARE(v,n,d). With the PRE-PREPARE and 2f PREPAREs of others' the request is
+//! **Normal case** (`replica`). The primary of view v gives each request a number n and sends PRE-PREPARE(v,n,d,m).
+//! A backup that accepts it sends PREPARE(v,n,d). With the PRE-PREPARE and 2f PREPAREs of backups the request is
 //! *prepared*: the replica sends COMMIT(v,n,d). With 2f+1 COMMITs it is *committed*, and executed once all lower
 //! numbers are. A client accepts a result that f+1 replicas report.
 //!
-//! **Checkpoints.** Every K executions a replica sends CHECKPOINT(n,d) with a digest of its history. 2f+1 equal
-//! ones make it *stable*: everything up to n is forgotten, and the window of valid numbers h < n <= h+L moves on.
-//! Who lags behind a checkpoint fetches the history and checks it against the digest.
+//! **Checkpoints** (`checkpoint`). Every K executions a replica sends CHECKPOINT(n,d) with a digest of its history.
+//! 2f+1 equal ones make it *stable*: everything up to n is forgotten, and the window of valid numbers h < n <= h+L
+//! moves on. Who lags behind a checkpoint fetches the history and checks it against the digest.
 //!
-//! **View change.** A backup that waits too long stops taking part in view v and sends VIEW-CHANGE(v+1,h,C,P): its
-//! stable checkpoint with proof C, and in P a certificate for each prepared request above it. The primary of v+1
-//! answers 2f+1 of them with NEW-VIEW(v+1,V,O): for each number the request with the certificate of the highest
-//! view, or null. Backups compute O themselves and accept nothing else.
+//! **View change** (`view_change`). A backup that waits too long stops taking part in view v and sends
+//! VIEW-CHANGE(v+1,h,C,P): its stable checkpoint with proof C, and in P a certificate for each request prepared
+//! above it. The primary of v+1 answers 2f+1 of them with NEW-VIEW(v+1,V,O): for each number the request with the
+//! certificate of the highest view, or null. Backups compute O themselves and accept nothing else.
 //!
-//! Rules that the papers leave open, or put into words only, are ours and say so:
-//! - what is unanswered is sent again every `retransmit` ticks; the paper assumes channels that do that;
+//! What the papers leave open is ours:
+//! - what is unanswered is sent again every `retransmit` ticks; the papers assume channels that do that;
 //! - a replica that sees f+1 COMMITs for a number it cannot complete asks for the proof (`slot-fetch`);
 //! - the view-change timer starts when 2f+1 replicas want this view *or a later one*. With "this view" alone, as
-//!   printed, replicas that retransmit only their latest vote can wait for each other for ever.
-//!
-//! | file | rules |
-//! |---|---|
-//! | `messages` | what is said |
-//! | `replica` | state, normal case, timers |
-//! | `checkpoint` | checkpoints, garbage collection, state transfer, slot catch-up |
-//! | `view_change` | VIEW-CHANGE, NEW-VIEW |
+//!   printed, replicas that send again only their latest vote can wait for each other for ever.
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
@@ -54,43 +47,36 @@ pub struct Pbft;
 pub struct Config {
     /// K: executions between two checkpoints.
     pub checkpoint: u32,
-    /// L: how far sequence numbers may run ahead of the stable checkpoint; 0 means 2K.
+    /// L: how far numbers may run ahead of the stable checkpoint; 0 means 2K.
     pub window: u32,
     /// How long a backup waits for a request at first.
     pub request_timeout: Time,
     /// How often what is unanswered is sent again.
     pub retransmit: Time,
-    /// Whether a replica asks for the proof of a slot that others have committed.
+    /// Whether a replica asks for the proof of a number that others have committed.
     pub slot_fetch: bool,
-    /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered
-    /// requests then need 2f+1 too: f+1 and 2f+1 replies may share only a faulty replica, so that a read could
-    /// miss a write that has completed.
+    /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered requests
+    /// then need 2f+1 too: f+1 and 2f+1 replies may share only a faulty replica, and a read could miss a write.
     pub read_only: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            checkpoint: 4,
-            window: 0,
-            request_timeout: Time(500),
-            retransmit: Time(150),
-            slot_fetch: true,
-            read_only: false,
-        }
+        let (request_timeout, retransmit) = (Time(500), Time(150));
+        Self { checkpoint: 4, window: 0, request_timeout, retransmit, slot_fetch: true, read_only: false }
     }
 }
 
 /// The timers of replicas and clients.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
-    /// A pending request is late, or the new view is.
+    /// A pending request is late.
     Request,
     /// The NEW-VIEW is late.
     ViewChange,
     /// Time to send again what is unanswered.
     Retransmit,
-    /// The state has not come.
+    /// The history has not come.
     Fetch,
     /// The client's.
     Client(ClientTimer),
@@ -103,13 +89,13 @@ impl From<ClientTimer> for Timer {
 }
 
 /// What runs are counted for: indices into [`Protocol::MARKS`].
-pub(crate) mod mark {
-    pub(crate) const VIEW_CHANGE: usize = 0;
-    pub(crate) const NEW_VIEW: usize = 1;
-    pub(crate) const NEW_VIEW_NULL: usize = 2;
-    pub(crate) const STABLE_CHECKPOINT: usize = 3;
-    pub(crate) const STATE_TRANSFER: usize = 4;
-    pub(crate) const SLOT_FETCH: usize = 5;
+mod mark {
+    pub(super) const VIEW_CHANGE: usize = 0;
+    pub(super) const NEW_VIEW: usize = 1;
+    pub(super) const NEW_VIEW_NULL: usize = 2;
+    pub(super) const STABLE_CHECKPOINT: usize = 3;
+    pub(super) const STATE_TRANSFER: usize = 4;
+    pub(super) const SLOT_FETCH: usize = 5;
 }
 
 impl Protocol for Pbft {
@@ -118,15 +104,25 @@ impl Protocol for Pbft {
         "PBFT, complete and correct: checkpoints, state transfer, view changes, slot catch-up";
     const MARKS: &'static [&'static str] =
         &["view-change", "new-view", "new-view-null", "stable-checkpoint", "state-transfer", "slot-fetch"];
-
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
     type Client = QuorumClient;
     type Config = Config;
 
-    fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
-        Replica::new(id, cluster, config)
+    fn validate(config: &Config) -> Result<(), String> {
+        match (config.checkpoint, config.window) {
+            (0, _) => Err("`checkpoint` is at least 1".to_owned()),
+            (k, l) if l != 0 && l < k => {
+                Err(format!("`window` is at least `checkpoint` = {k}, or 0 for twice that"))
+            }
+            (k, l) if k.max(l) > 1 << 20 => Err("`checkpoint` and `window` are at most 1048576".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
+        Replica::new(*config)
     }
 
     fn client(_: NodeId, cluster: &Cluster, config: &Config, work: &ClientWork) -> QuorumClient {
@@ -140,11 +136,12 @@ impl Protocol for Pbft {
     }
 
     fn number(key: RoundKey) -> u32 {
-        4 * key.slot.0.saturating_sub(1) + u32::from(key.phase.min(4)) + key.view.0
+        let requests_before = key.slot.0.saturating_sub(1).saturating_mul(4);
+        requests_before.saturating_add(u32::from(key.phase.min(4))).saturating_add(key.view.0)
     }
 
-    /// ByzzFuzz's rounds for PBFT: four per request. Its formula can give less than one (a PRE-PREPARE right
-    /// after a NEW-VIEW); the kernel raises a counter by at least one.
+    /// ByzzFuzz's rounds for PBFT: four per request. Its formula can give less than one (a PRE-PREPARE right after a
+    /// NEW-VIEW); the kernel raises a counter by at least one.
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
         let (from, to) = (u32::from(old.phase), u32::from(new.phase));
         match () {
@@ -172,24 +169,14 @@ impl Service for Pbft {
     }
 
     fn reply(msg: &Msg) -> Option<Reply> {
-        match msg {
-            Msg::Reply(r) if r.valid() => {
-                Some(Reply { client: r.client, ts: r.ts, view: r.view, result: r.result })
-            }
-            _ => None,
-        }
+        let Msg::Reply(r) = msg else { return None };
+        r.valid().then(|| Reply { client: r.client, ts: r.ts, view: r.view, result: r.result })
     }
 }
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {
     let classic = toml::toml! { slot-fetch = false };
-    vec![
-        Entry::of::<Pbft>(),
-        Entry::preset::<Pbft>(
-            "pbft-classic",
-            "PBFT as published: no slot catch-up between checkpoints",
-            classic,
-        ),
-    ]
+    let about = "PBFT as published: no slot catch-up between checkpoints";
+    vec![Entry::of::<Pbft>(), Entry::preset::<Pbft>("pbft-classic", about, classic)]
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::node::{Cluster, Context, Node, State, Vitals, Waiting};
+use turncoat_core::node::{Context, Node, State, Vitals, Waiting};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
 
@@ -18,16 +18,15 @@ use super::{Config, Pbft, Timer};
 
 pub(super) type Cx<'a> = Context<'a, Pbft>;
 
-/// Whether a replica takes part in its view, or waits for the view that it voted for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+/// Whether a replica takes part in its view, or is frozen until the view that it voted for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize)]
 pub(super) enum Status {
-    /// In its view.
+    #[default]
     Normal,
-    /// It has voted for this view and is frozen.
     Changing(View),
 }
 
-/// What a replica knows about one sequence number in its window.
+/// What a replica knows about one number in its window.
 #[derive(Clone, Default, Debug, Hash, Serialize)]
 pub(super) struct Entry {
     // Of the present view:
@@ -35,152 +34,129 @@ pub(super) struct Entry {
     pub(super) prepares: Ballots<Prepare>,
     pub(super) commits: Ballots<Commit>,
     pub(super) sent_commit: bool,
-    // Across views, until the checkpoint passes:
+    // Across views, until a checkpoint passes:
     pub(super) prepared: Option<Prepared>,
     pub(super) committed: Option<Arc<SlotProof>>,
-    /// COMMITs that came for other views, or while frozen: hints that there is something to fetch.
+    /// COMMITs of other views, or that came while frozen: hints that there is a proof to fetch.
     pub(super) hints: BTreeMap<NodeId, (View, Digest)>,
 }
 
 /// A replica of PBFT.
-#[derive(Clone, Debug, Hash, Serialize)]
+#[derive(Clone, Default, Debug, Hash, Serialize)]
 pub struct Replica {
     pub(super) config: Config,
     pub(super) view: View,
     pub(super) status: Status,
-    /// h: the last stable checkpoint; sequence numbers h < n <= h+L are valid.
+    /// The last stable checkpoint; numbers h < n <= h+L are valid.
     pub(super) h: Slot,
     pub(super) stable_proof: Option<Cert<Checkpoint>>,
-    /// Entry i is for sequence number h+1+i.
+    /// Entry i is for number h+1+i.
     pub(super) window: VecDeque<Entry>,
-    /// The last sequence number that this primary assigned.
+    /// The primary's: the last number that it assigned, and what each client got in this view.
     pub(super) next_seq: Slot,
-    /// What this primary assigned in this view, by client: number of the request, and sequence number.
     pub(super) assigned: BTreeMap<NodeId, (u32, Slot)>,
-    /// The newest request of each client that is not executed yet.
-    pub(super) pending: BTreeMap<NodeId, Signed<Request>>,
+    /// The newest request of each client that is not executed yet, in the order in which they came.
+    pub(super) pending: Vec<Signed<Request>>,
 
-    // The service: what was executed. Everything follows from the log.
+    // The service: all of it follows from the log.
     pub(super) log: Vec<Option<Request>>,
-    /// The digest of the log up to each checkpoint that may be asked for, and up to its end.
     pub(super) chain: Digest,
     pub(super) register: u64,
-    /// The last reply to each client.
     pub(super) replies: BTreeMap<NodeId, Reply>,
 
-    pub(super) checkpoints: BTreeMap<Slot, Ballots<Checkpoint>>,
+    pub(super) checkpoints: BTreeMap<NodeId, Vec<Signed<Checkpoint>>>,
     pub(super) fetching: Option<Slot>,
+    /// The votes of each replica for later views, in the order of views.
     pub(super) view_changes: BTreeMap<NodeId, Vec<Arc<Signed<ViewChange>>>>,
     pub(super) last_new_view: Option<Arc<Signed<NewView>>>,
     /// Phase messages of later views.
     pub(super) future: Vec<(NodeId, Msg)>,
 
     /// The request that the request timer waits for.
-    pub(super) awaited: Option<(NodeId, u32)>,
+    awaited: Option<(NodeId, u32)>,
     pub(super) timeout: Time,
-    /// Whether nothing new was executed in this view yet.
+    /// Whether nothing was executed in this view yet.
     pub(super) fresh_view: bool,
     pub(super) view_change_timer: Option<View>,
-    pub(super) retransmitting: bool,
+    retransmitting: bool,
 }
 
 /// Later-view messages kept per sender.
 const FUTURE_MAX: usize = 64;
 
 impl Replica {
-    pub(super) fn new(_: NodeId, _: &Cluster, config: &Config) -> Self {
-        let mut config = *config;
-        config.checkpoint = config.checkpoint.max(1);
+    pub(super) fn new(mut config: Config) -> Self {
         config.window = if config.window == 0 { 2 * config.checkpoint } else { config.window };
-        Self {
-            config,
-            view: View(0),
-            status: Status::Normal,
-            h: Slot(0),
-            stable_proof: None,
-            window: std::iter::repeat_with(Entry::default).take(config.window as usize).collect(),
-            next_seq: Slot(0),
-            assigned: BTreeMap::new(),
-            pending: BTreeMap::new(),
-            log: Vec::new(),
-            chain: Digest::NULL,
-            register: 0,
-            replies: BTreeMap::new(),
-            checkpoints: BTreeMap::new(),
-            fetching: None,
-            view_changes: BTreeMap::new(),
-            last_new_view: None,
-            future: Vec::new(),
-            awaited: None,
-            timeout: config.request_timeout,
-            fresh_view: false,
-            view_change_timer: None,
-            retransmitting: false,
-        }
+        let window = std::iter::repeat_with(Entry::default).take(config.window as usize).collect();
+        Self { config, window, timeout: config.request_timeout, ..Self::default() }
     }
 
-    /// The last sequence number executed.
+    /// The last number executed.
     pub(super) fn last_exec(&self) -> Slot {
         Slot(self.log.len() as u32)
     }
 
-    /// The entry of a sequence number, if it is within the window: h < n <= h+L.
+    /// The highest valid number.
+    pub(super) const fn high(&self) -> Slot {
+        Slot(self.h.0 + self.config.window)
+    }
+
+    /// The entry of a number within the window.
     pub(super) fn entry(&mut self, seq: Slot) -> Option<&mut Entry> {
         let index = seq.0.checked_sub(self.h.0 + 1)?;
         self.window.get_mut(index as usize)
+    }
+
+    /// The entries above the last execution.
+    pub(super) fn unexecuted(&self) -> impl Iterator<Item = &Entry> {
+        self.window.iter().skip(self.last_exec().0.saturating_sub(self.h.0) as usize)
     }
 
     pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
         cx.leader(self.view) == cx.me()
     }
 
-    // --- REQUEST ----------------------------------------------------------------------------------------
+    // --- REQUEST ----------------------------------------------------------------------------------------------
 
     fn on_request(&mut self, from: NodeId, request: &Signed<Request>, cx: &mut Cx<'_>) {
-        let client = request.client;
+        let (client, ts) = (request.client, request.ts);
         if !request.is_by(client) {
             return;
         }
         if request.read_only {
-            // Answered from the committed state; never ordered.
+            // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
                 let (view, seq, result) = (self.view, self.last_exec(), self.register);
-                let reply = Reply { view, seq, ts: request.ts, client, result };
-                cx.send(client, Msg::Reply(cx.sign(reply)));
+                cx.send(client, Msg::Reply(cx.sign(Reply { view, seq, ts, client, result })));
             }
             return;
         }
         match self.replies.get(&client) {
-            Some(last) if request.ts < last.ts => return,
-            Some(last) if request.ts == last.ts => {
-                cx.send(client, Msg::Reply(cx.sign(*last)));
-                return;
-            }
-            _ => {}
+            Some(last) if ts < last.ts => return,
+            Some(last) if ts == last.ts => return cx.send(client, Msg::Reply(cx.sign(*last))),
+            _ => self.note_pending(request),
         }
-        self.note_pending(request);
         if self.status != Status::Normal {
             return;
         }
-        if self.is_primary(cx) {
-            match self.assigned.get(&client) {
-                Some(&(ts, seq)) if ts == request.ts => self.resend(seq, cx),
-                _ => self.propose(cx),
-            }
-        } else {
+        if !self.is_primary(cx) {
             if from == client {
                 cx.send(cx.leader(self.view), Msg::Request(*request));
+                self.resend_slots(cx);
             }
-            self.resend_votes_for(request.digest(), cx);
+        } else if let Some(&(_, seq)) = self.assigned.get(&client).filter(|&&(assigned, _)| assigned == ts) {
+            self.resend(seq, cx);
+        } else {
+            self.propose(cx);
         }
     }
 
-    /// pending[c] := the newest request of c that is not executed.
     pub(super) fn note_pending(&mut self, request: &Signed<Request>) {
         let executed = self.replies.get(&request.client).is_some_and(|last| request.ts <= last.ts);
-        let newer = self.pending.get(&request.client).is_none_or(|known| known.ts < request.ts);
-        if !executed && newer {
-            self.pending.insert(request.client, *request);
+        let known = |pending: &Signed<Request>| pending.client == request.client && pending.ts >= request.ts;
+        if !executed && !self.pending.iter().any(known) {
+            self.pending.retain(|pending| pending.client != request.client);
+            self.pending.push(*request);
         }
     }
 
@@ -189,22 +165,19 @@ impl Replica {
         if self.status != Status::Normal || !self.is_primary(cx) {
             return;
         }
-        let high = Slot(self.h.0 + self.config.window);
-        let waiting: Vec<Signed<Request>> = self.pending.values().copied().collect();
-        for request in waiting {
+        for request in &self.pending {
             let assigned = self.assigned.get(&request.client).is_some_and(|&(ts, _)| ts >= request.ts);
-            if assigned || self.next_seq >= high {
+            if assigned || self.next_seq >= self.high() {
                 continue;
             }
             self.next_seq = self.next_seq.next();
-            let (view, seq) = (self.view, self.next_seq);
+            let (view, seq, digest) = (self.view, self.next_seq, request.digest());
             self.assigned.insert(request.client, (request.ts, seq));
-            let pre_prepare = PrePrepare { view, seq, digest: request.digest(), request: Some(request) };
-            cx.broadcast(Msg::PrePrepare(cx.sign(pre_prepare)));
+            cx.broadcast(Msg::PrePrepare(cx.sign(PrePrepare { view, seq, digest, request: Some(*request) })));
         }
     }
 
-    // --- PRE-PREPARE, PREPARE, COMMIT -------------------------------------------------------------------
+    // --- PRE-PREPARE, PREPARE, COMMIT -------------------------------------------------------------------------
 
     pub(super) fn on_phase(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         let (by_sender, view, seq) = match msg {
@@ -216,21 +189,18 @@ impl Replica {
         if !by_sender {
             return;
         }
-        if view < self.view {
-            self.relay_new_view(from, view, cx);
-        }
         if view != self.view || self.status != Status::Normal {
-            if let (Msg::Commit(commit), Some(entry)) = (msg, self.entry(seq)) {
-                entry.hints.insert(from, (commit.view, commit.digest));
-            }
-            let kept = self.future.iter().filter(|(sender, _)| *sender == from).count();
-            if view > self.view && kept < FUTURE_MAX {
-                self.future.push((from, msg.clone()));
-            }
-            return;
+            return self.on_other_view(from, view, msg, cx);
         }
         match msg {
-            Msg::PrePrepare(m) => self.on_pre_prepare(from, m, cx),
+            Msg::PrePrepare(m) => {
+                let genuine =
+                    |r: &Signed<Request>| r.is_by(r.client) && !r.read_only && r.digest() == m.digest;
+                if from == cx.leader(view) && m.request.as_ref().is_some_and(genuine) {
+                    self.accept(m, cx);
+                }
+            }
+            // Kept even before the PRE-PREPARE. The primary has no PREPARE.
             Msg::Prepare(m) if from != cx.leader(view) => {
                 self.entry(seq).map(|entry| entry.prepares.add(m));
             }
@@ -242,28 +212,30 @@ impl Replica {
         self.advance(seq, cx);
     }
 
-    fn on_pre_prepare(&mut self, from: NodeId, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
-        let genuine =
-            m.request.as_ref().is_some_and(|r| r.is_by(r.client) && !r.read_only && r.digest() == m.digest);
-        if from == cx.leader(self.view) && genuine {
-            self.accept(m, cx);
+    /// Later views are kept for later, older ones answered with the NEW-VIEW; who is frozen takes part in none.
+    fn on_other_view(&mut self, from: NodeId, view: View, msg: &Msg, cx: &mut Cx<'_>) {
+        if let Msg::Commit(m) = msg
+            && let Some(entry) = self.entry(m.seq)
+        {
+            entry.hints.insert(from, (m.view, m.digest));
         }
+        let kept = self.future.iter().filter(|(sender, _)| *sender == from).count();
+        if view > self.view && kept < FUTURE_MAX {
+            self.future.push((from, msg.clone()));
+        }
+        self.relay_new_view(from, view, cx);
     }
 
     /// Accepts a proposal, unless another one was accepted for the same view and number.
     pub(super) fn accept(&mut self, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
-        let primary = self.is_primary(cx);
-        let Some(entry) = self.entry(m.seq) else { return };
-        if entry.pre_prepare.is_some() {
-            return;
-        }
+        let backup = !self.is_primary(cx);
+        let Some(entry) = self.entry(m.seq).filter(|entry| entry.pre_prepare.is_none()) else { return };
         entry.pre_prepare = Some(m.clone());
         if let Some(request) = &m.request {
             self.note_pending(request);
         }
-        if !primary {
-            let prepare = Prepare { view: m.view, seq: m.seq, digest: m.digest };
-            cx.broadcast(Msg::Prepare(cx.sign(prepare)));
+        if backup {
+            cx.broadcast(Msg::Prepare(cx.sign(Prepare { view: m.view, seq: m.seq, digest: m.digest })));
         }
     }
 
@@ -286,7 +258,7 @@ impl Replica {
         // committed-local(m,v,n): prepared, and 2f+1 COMMITs that match.
         let commit = Commit { view, seq, digest };
         if entry.sent_commit && entry.committed.is_none() && entry.commits.count(&commit) >= quorum {
-            let commits = entry.commits.cert(&commit, NodeSet::replicas(NodeId::MAX));
+            let commits = entry.commits.cert(&commit, cx.cluster().replicas());
             entry.committed = Some(Arc::new(SlotProof { pre_prepare: m.clone(), commits }));
             self.execute(cx);
         }
@@ -294,13 +266,11 @@ impl Replica {
 
     /// Executes what is committed, in order and without gaps.
     pub(super) fn execute(&mut self, cx: &mut Cx<'_>) {
-        loop {
-            let seq = self.last_exec().next();
-            let Some(proof) = self.entry(seq).and_then(|entry| entry.committed.clone()) else { break };
-            let request = proof.pre_prepare.request.as_deref().copied();
+        while let Some(proof) = self.entry(self.last_exec().next()).and_then(|entry| entry.committed.clone())
+        {
             // A request that was executed before is a no-op: a faulty primary may propose it twice.
             let fresh = |r: &Request| self.replies.get(&r.client).is_none_or(|last| last.ts < r.ts);
-            let request = request.filter(fresh);
+            let request = proof.pre_prepare.request.as_deref().copied().filter(fresh);
             self.apply(request, proof.commits.voters(), cx);
             if let Some(reply) = request.and_then(|r| self.replies.get(&r.client)) {
                 cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
@@ -315,49 +285,34 @@ impl Replica {
         self.log.push(request);
         self.chain = Digest::of(&(self.chain, id));
         cx.commit(self.last_exec(), id, request.as_slice(), voters);
-        let Some(request) = request else { return };
-        self.register = operate(self.register, request.op.as_str());
+        let Some(Request { client, ts, op, .. }) = request else { return };
+        self.register = operate(self.register, op.as_str());
         let (view, seq, result) = (self.view, self.last_exec(), self.register);
-        self.replies
-            .insert(request.client, Reply { view, seq, ts: request.ts, client: request.client, result });
-        if self.pending.get(&request.client).is_some_and(|known| known.ts <= request.ts) {
-            self.pending.remove(&request.client);
-        }
+        self.replies.insert(client, Reply { view, seq, ts, client, result });
+        self.pending.retain(|pending| pending.client != client || pending.ts > ts);
         self.fresh_view = false;
         self.timeout = self.config.request_timeout;
     }
 
-    // --- sending again ----------------------------------------------------------------------------------
+    // --- sending again, and timers ----------------------------------------------------------------------------
 
-    /// Sends own messages about an unexecuted slot of this view again.
+    /// Sends own messages of this view about a number again.
     fn resend(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let primary = self.is_primary(cx);
         let Some(entry) = self.entry(seq) else { return };
-        let Some(m) = entry.pre_prepare.clone() else { return };
-        let sent_commit = entry.sent_commit;
+        let Some(m) = &entry.pre_prepare else { return };
         let (view, digest) = (m.view, m.digest);
-        if primary {
-            cx.to_others(Msg::PrePrepare(m));
-        } else {
-            cx.to_others(Msg::Prepare(cx.sign(Prepare { view, seq, digest })));
-        }
-        if sent_commit {
+        cx.to_others(match primary {
+            true => Msg::PrePrepare(m.clone()),
+            false => Msg::Prepare(cx.sign(Prepare { view, seq, digest })),
+        });
+        if entry.sent_commit {
             cx.to_others(Msg::Commit(cx.sign(Commit { view, seq, digest })));
         }
     }
 
-    fn resend_votes_for(&mut self, digest: Digest, cx: &mut Cx<'_>) {
-        for seq in self.unexecuted() {
-            let holds = |m: &Signed<PrePrepare>| m.digest == digest;
-            if self.entry(seq).and_then(|entry| entry.pre_prepare.as_ref()).is_some_and(holds) {
-                self.resend(seq, cx);
-            }
-        }
-    }
-
-    /// The numbers in the window above the last execution.
-    fn unexecuted(&self) -> impl Iterator<Item = Slot> + use<> {
-        (self.last_exec().max(self.h).0 + 1..=self.h.0 + self.config.window).map(Slot)
+    fn resend_slots(&mut self, cx: &mut Cx<'_>) {
+        (self.last_exec().0 + 1..=self.high().0).for_each(|seq| self.resend(Slot(seq), cx));
     }
 
     /// Whether something is unanswered.
@@ -365,42 +320,28 @@ impl Replica {
         let open = |entry: &Entry| {
             entry.pre_prepare.is_some() || !entry.hints.is_empty() || !entry.commits.seen().is_empty()
         };
-        let executed = self.last_exec().0.saturating_sub(self.h.0) as usize;
         self.status != Status::Normal
             || !self.pending.is_empty()
-            || self.last_own_checkpoint() > self.h
             || !self.future.is_empty()
-            || self.window.iter().skip(executed).any(open)
+            || self.last_own_checkpoint() > self.h
+            || self.unexecuted().any(open)
     }
-
-    fn retransmit(&mut self, cx: &mut Cx<'_>) {
-        if let Status::Changing(_) = self.status {
-            self.resend_view_change(cx);
-        } else {
-            for seq in self.unexecuted() {
-                self.resend(seq, cx);
-            }
-        }
-        self.resend_checkpoint(cx);
-        self.fetch_missing_slot(cx);
-        self.query_view(cx);
-    }
-
-    // --- timers -----------------------------------------------------------------------------------------
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        let done = |(client, ts): (NodeId, u32)| self.pending.get(&client).is_none_or(|known| known.ts != ts);
-        let stop = self.status != Status::Normal || self.awaited.is_some_and(done);
+        let waits = |awaited| self.pending.iter().any(|pending| (pending.client, pending.ts) == awaited);
+        let stop = self.status != Status::Normal || self.awaited.is_some_and(|awaited| !waits(awaited));
         if stop && self.awaited.take().is_some() {
             cx.cancel_timer(Timer::Request);
         }
-        // A backup waits for one pending request at a time. The primary does not suspect itself.
-        if self.status == Status::Normal && self.awaited.is_none() && !self.is_primary(cx) {
-            if let Some(request) = self.pending.values().next() {
-                self.awaited = Some((request.client, request.ts));
-                cx.set_timer(Timer::Request, self.timeout);
-            }
+        // A backup waits for the oldest pending request. The primary does not suspect itself.
+        if self.status == Status::Normal
+            && self.awaited.is_none()
+            && let Some(oldest) = self.pending.first()
+            && !self.is_primary(cx)
+        {
+            self.awaited = Some((oldest.client, oldest.ts));
+            cx.set_timer(Timer::Request, self.timeout);
         }
         if !self.retransmitting && self.outstanding() {
             self.retransmitting = true;
@@ -411,8 +352,7 @@ impl Replica {
 
 /// The service: one register. `+k` adds, `*k` multiplies, `get` reads; anything else is written as it is.
 fn operate(register: u64, op: &str) -> u64 {
-    let number = |digits: &str| digits.parse::<u64>().ok();
-    match (op.get(..1), op.get(1..).and_then(number)) {
+    match (op.get(..1), op.get(1..).and_then(|digits| digits.parse::<u64>().ok())) {
         (Some("+"), Some(k)) => register.wrapping_add(k),
         (Some("*"), Some(k)) => register.wrapping_mul(k),
         _ if op == "get" => register,
@@ -423,16 +363,16 @@ fn operate(register: u64, op: &str) -> u64 {
 impl Node<Pbft> for Replica {
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
-            Msg::Request(request) => self.on_request(from, request, cx),
+            Msg::Request(m) => self.on_request(from, m, cx),
             Msg::PrePrepare(_) | Msg::Prepare(_) | Msg::Commit(_) => self.on_phase(from, msg, cx),
             Msg::Checkpoint(m) if m.is_by(from) => self.on_checkpoint(m, cx),
+            Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
+            Msg::NewView(m) => self.on_new_view(m, cx),
+            Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
             Msg::Fetch(m) => self.on_fetch(from, m, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::SlotFetch(seq) => self.on_slot_fetch(from, *seq, cx),
             Msg::SlotProof(m) => self.on_slot_proof(m, cx),
-            Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
-            Msg::NewView(m) => self.on_new_view(m, cx),
-            Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
             Msg::Checkpoint(_) | Msg::ViewChange(_) | Msg::Reply(_) => {}
         }
         self.tend_timers(cx);
@@ -442,21 +382,23 @@ impl Node<Pbft> for Replica {
         match timer {
             Timer::Request => {
                 self.awaited = None;
-                // A new view in which nothing was executed in time: the next one gets twice the time.
-                if self.fresh_view {
-                    self.timeout = Time(self.timeout.0 * 2);
-                }
+                // Nothing was executed in this view in time: the next one gets twice the time.
+                self.timeout = Time(self.timeout.0.saturating_mul(if self.fresh_view { 2 } else { 1 }));
                 self.start_view_change(self.view.next(), cx);
             }
             Timer::ViewChange => {
-                self.timeout = Time(self.timeout.0 * 2);
-                if let Status::Changing(target) = self.status {
-                    self.start_view_change(target.next(), cx);
-                }
+                self.timeout = Time(self.timeout.0.saturating_mul(2));
+                self.start_view_change(self.target().next(), cx);
             }
             Timer::Retransmit => {
                 self.retransmitting = false;
-                self.retransmit(cx);
+                match self.status {
+                    Status::Changing(_) => self.resend_view_change(cx),
+                    Status::Normal => self.resend_slots(cx),
+                }
+                self.resend_checkpoint(cx);
+                self.fetch_missing_slot(cx);
+                self.query_view(cx);
             }
             Timer::Fetch => self.fetch(cx),
             Timer::Client(_) => {}
@@ -464,44 +406,37 @@ impl Node<Pbft> for Replica {
         self.tend_timers(cx);
     }
 
+    /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        self.awaited = None;
-        self.retransmitting = false;
-        self.view_change_timer = None;
+        (self.awaited, self.retransmitting, self.view_change_timer) = (None, false, None);
         self.fetch(cx);
+        self.advance_view_change(cx);
         self.tend_timers(cx);
     }
 
     fn on_suspect(&mut self, cx: &mut Cx<'_>) {
-        let next = match self.status {
-            Status::Normal => self.view.next(),
-            Status::Changing(target) => target.next(),
-        };
-        self.start_view_change(next, cx);
+        self.start_view_change(self.target().next(), cx);
         self.tend_timers(cx);
     }
 
     fn vitals(&self) -> Vitals {
-        let next = self.last_exec().next();
-        let entry = self.window.get((next.0 - self.h.0).saturating_sub(1) as usize);
-        let seen = |voters: NodeSet| voters.len();
-        let mut waiting = Vec::new();
-        if let Some(entry) = entry.filter(|_| next > self.h && !self.pending.is_empty()) {
-            let (kind, have) = match (&entry.pre_prepare, entry.sent_commit) {
-                (None, _) => ("pre-prepare", 0),
-                (Some(_), false) => ("prepare", seen(entry.prepares.seen())),
-                (Some(_), true) => ("commit", seen(entry.commits.seen())),
+        let next = self.unexecuted().next();
+        let waiting = next.filter(|_| !self.pending.is_empty()).map(|entry| {
+            let (kind, have) = match &entry.pre_prepare {
+                None => ("pre-prepare", 0),
+                Some(_) if entry.sent_commit => ("commit", entry.commits.seen().len()),
+                Some(_) => ("prepare", entry.prepares.seen().len()),
             };
-            waiting.push(Waiting { kind, slot: next, have, need: 0 });
-        }
+            Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 }
+        });
         Vitals {
             view: self.view,
             changing_view: self.status != Status::Normal,
-            prepared: entry.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            locked: None,
+            prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
             executed: self.log.last().copied().flatten().map(|request| request.digest()),
             decided: self.last_exec(),
-            waiting,
+            waiting: waiting.into_iter().collect(),
+            ..Vitals::default()
         }
     }
 

@@ -7,7 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use turncoat_core::fault::{
-    Drawn, Edit, Effect, Fault, Form, Jump, Mutate, Names, Originate, Persona, Restart, RoundSource, Span, When,
+    Drawn, Edit, Effect, Fault, Form, Jump, Mutate, Names, Originate, Persona, Restart, RoundSource, Span,
+    When,
 };
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Time};
 use turncoat_core::part::Scope;
@@ -30,8 +31,14 @@ impl std::fmt::Debug for Case {
 }
 
 const KINDS: [&str; 3] = ["request", "propose", "vote"];
-const LIES: [&str; 6] =
-    ["propose.slot+1", "propose.request=earlier", "propose.request.forge", "vote.digest=other", "vote.slot-1", "vote.omit"];
+const LIES: [&str; 6] = [
+    "propose.slot+1",
+    "propose.request=earlier",
+    "propose.request.forge",
+    "vote.digest=other",
+    "vote.slot-1",
+    "vote.omit",
+];
 
 pub(super) fn replica() -> impl Strategy<Value = NodeId> {
     (0..4_usize).prop_map(NodeId::replica)
@@ -121,16 +128,9 @@ fn edit() -> impl Strategy<Value = Edit> {
 fn persona() -> impl Strategy<Value = Persona> {
     let sets = (some_replicas(), option::of(some_replicas()));
     let form = select(vec![Form::Instance, Form::Instance, Form::Outgoing]);
-    (sets, vec(edit(), 0..3), any::<bool>(), form).prop_map(
-        |((to, at_view_change), edits, overlap, form)| Persona {
-            of: NodeId::replica(0),
-            to,
-            at_view_change,
-            edits,
-            overlap,
-            form,
-        },
-    )
+    (sets, vec(edit(), 0..3), any::<bool>(), form).prop_map(|((to, at_view_change), edits, overlap, form)| {
+        Persona { of: NodeId::replica(0), to, at_view_change, edits, overlap, form }
+    })
 }
 
 fn originate() -> impl Strategy<Value = Originate> {
@@ -144,14 +144,17 @@ fn originate() -> impl Strategy<Value = Originate> {
 /// All replicas in at most three blocks; those dealt into none stand in no block.
 fn blocks() -> impl Strategy<Value = Vec<Vec<SeatName>>> {
     vec(0..4_usize, 4).prop_map(|blocks| {
-        let members = |block: usize| (0..4).filter(|&i| blocks[i] == block).map(NodeId::replica).map(SeatName::from).collect();
+        let members = |block: usize| {
+            (0..4).filter(|&i| blocks[i] == block).map(NodeId::replica).map(SeatName::from).collect()
+        };
         (0..3).map(members).collect()
     })
 }
 
 fn effect() -> impl Strategy<Value = Effect> {
     let seat = || replica().prop_map(SeatName::from);
-    let seats = || some_replicas().prop_map(|nodes| nodes.into_iter().map(SeatName::from).collect::<Vec<_>>());
+    let seats =
+        || some_replicas().prop_map(|nodes| nodes.into_iter().map(SeatName::from).collect::<Vec<_>>());
     prop_oneof![
         2 => Just(Effect::Drop),
         2 => Just(Effect::Hold),
@@ -171,11 +174,19 @@ fn effect() -> impl Strategy<Value = Effect> {
     ]
 }
 
-/// A fault that can strike where p0 is the one who lies.
+/// A fault that can strike where p0 is the one who lies. Half of the deeds wait for a moment, not a message.
 pub(super) fn fault() -> impl Strategy<Value = Fault> {
-    (when(), effect()).prop_map(|(mut when, effect)| {
-        if matches!(effect, Effect::Mutate(_) | Effect::Originate(_)) {
-            when.from.retain(|name| name.node == NodeId::replica(0));
+    let moment = (option::weighted(0.2, span(60)), option::weighted(0.8, span(80)))
+        .prop_map(|(step, time)| When { step, time, ..When::default() });
+    (when(), moment, any::<bool>(), effect()).prop_map(|(mut when, moment, at_a_moment, effect)| {
+        match effect {
+            Effect::Mutate(_) | Effect::Originate(_) => {
+                when.from.retain(|name| name.node == NodeId::replica(0));
+            }
+            Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) if at_a_moment && false => {
+                when = moment;
+            }
+            _ => {}
         }
         Fault { when, effect }
     })
@@ -183,7 +194,7 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
 
 fn scheduler() -> impl Strategy<Value = SchedulerSpec> {
     let weights = (0..4_u32, 1..100_u32, 1..100_u32, 0..10_u32, 0..20_u32);
-    let timers = select(vec![TimerRule::Free, TimerRule::Idle]);
+    let timers = option::of(select(vec![TimerRule::Free, TimerRule::Idle]));
     (select(SchedulerName::ALL.to_vec()), weights, select(vec![Scope::Small, Scope::Any]), timers).prop_map(
         |(name, (timeout, deliver, request, drop, mutate), scope, timers)| SchedulerSpec {
             name,
@@ -296,10 +307,10 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
             tail,
         },
     );
-    let expect = option::of((option::of("[a-z]{3,9}"), any::<u64>()).prop_map(|(property, fingerprint)| Expect {
-        property,
-        fingerprint: Seed(fingerprint),
-    }));
+    let expect = option::of(
+        (option::of("[a-z]{3,9}"), any::<u64>())
+            .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint) }),
+    );
     (runnable(), workload(), cluster(), limits, expect).prop_map(
         |(Case(scenario), workload, cluster, limits, expect)| {
             Case(Scenario {

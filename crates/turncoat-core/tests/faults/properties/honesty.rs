@@ -5,6 +5,7 @@ use turncoat_core::fault::{Effect, Fault, Form, Mutate, Originate, Persona, When
 use turncoat_core::ids::{NodeId, NodeSet};
 use turncoat_core::runner::execute;
 use turncoat_core::scenario::Scenario;
+use turncoat_core::sim::Sim;
 
 use super::{cases, draw};
 use crate::play::scenario;
@@ -69,7 +70,7 @@ proptest! {
 #[test]
 fn a_weight_for_lies_without_a_liar_changes_nothing() {
     let run = |seed: u32, mutate: u32| {
-        let text = format!("seed = {seed}\nscheduler = {{ name = \"async\", mutate = {mutate} }}");
+        let text = format!("seed = {seed}\nscheduler = {{ name = 'async', mutate = {mutate} }}");
         execute::<Ballot>(&scenario::<Ballot>(&text)).unwrap()
     };
     for seed in 0..20 {
@@ -77,4 +78,19 @@ fn a_weight_for_lies_without_a_liar_changes_nothing() {
         assert_eq!((outcome.injected.mutated, outcome.violations.len()), (0, 0));
         assert!(outcome.injected.refused > 0);
     }
+}
+
+/// Nor by hand: a person, a story or a script that lets an honest node lie is told who is honest.
+#[test]
+fn a_lie_by_hand_is_refused_by_name() {
+    let mut sim = Sim::<Ballot>::new();
+    let scenario = scenario::<Ballot>("adversary.byzantine = ['p0']\nscheduler.name = 'script'");
+    sim.reset_recording(&scenario).unwrap();
+    for line in ["deliver c0>p0 request #1", "deliver p0>p1 propose #1", "mutate p0>p2 vote #1 vote.slot+1"] {
+        sim.apply(&line.parse().unwrap()).unwrap();
+    }
+    let refused = sim.apply(&"mutate p1>p2 vote #1 vote.slot+1".parse().unwrap()).unwrap_err();
+    assert_eq!(refused.to_string(), "p1 is honest: only a Byzantine node lies");
+    let refused = sim.apply(&"suspect p1".parse().unwrap()).unwrap_err();
+    assert_eq!(refused.to_string(), "p1 is honest: only a Byzantine node lies");
 }

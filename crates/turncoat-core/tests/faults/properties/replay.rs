@@ -21,8 +21,8 @@ proptest! {
         let mut used = Sim::<Ballot>::new();
         let (outcome, _) = used.record(&first).unwrap();
         used.execute(&second).unwrap();
-        prop_assert_eq!(used.execute(&first).unwrap(), outcome.clone());
-        prop_assert_eq!(execute::<Ballot>(&first).unwrap(), outcome);
+        prop_assert_eq!(&used.execute(&first).unwrap(), &outcome);
+        prop_assert_eq!(&execute::<Ballot>(&first).unwrap(), &outcome);
     }
 
     /// Lost, held, changed, crashed, two-faced: what was recorded replays under the same adversary.
@@ -36,7 +36,7 @@ proptest! {
         prop_assert_eq!((again.violations, again.end), (outcome.violations, outcome.end));
     }
 
-    /// The same without crashes, restarts and the other deeds: losses and lies of the scheduler and of faults.
+    /// The same without crashes and other deeds: losses and lies of the scheduler and of faults.
     #[test]
     fn a_recorded_run_of_losses_and_lies_replays(draw::Case(mut scenario) in draw::runnable()) {
         use turncoat_core::fault::Effect;
@@ -57,7 +57,8 @@ fn every_scheduler_is_drawn() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::new(cases(1));
-    let names: std::collections::BTreeSet<SchedulerName> =
-        (0..100).map(|_| draw::runnable().new_tree(&mut runner).unwrap().current().0.scheduler.name).collect();
+    let names: std::collections::BTreeSet<SchedulerName> = (0..100)
+        .map(|_| draw::runnable().new_tree(&mut runner).unwrap().current().0.scheduler.name)
+        .collect();
     assert_eq!(names.len(), SchedulerName::ALL.len());
 }

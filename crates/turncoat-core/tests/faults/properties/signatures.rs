@@ -14,7 +14,7 @@ const LIAR: NodeId = NodeId::replica(0);
 /// A run in which p0 lies as the fault says; what everybody got, and what everybody signed.
 fn run(seed: u64, fault: &str) -> Sim<Relay> {
     let mut sim = Sim::new();
-    let text = format!("seed = \"{seed:#018x}\"\n[[adversary.faults]]\nfrom = [\"p0\"]\n{fault}");
+    let text = format!("seed = '{seed:#018x}'\n[[adversary.faults]]\nfrom = ['p0']\n{fault}");
     sim.reset(&scenario::<Relay>(&text)).unwrap();
     sim.run();
     sim
@@ -85,7 +85,7 @@ proptest! {
         let names: Vec<String> = Sim::<Relay>::new().table().iter().map(|(name, _)| name).collect();
         prop_assert!(names.len() > 50);
         for name in names {
-            let fault = format!("mutate = {{ seed = \"{lie:#018x}\", scope = \"any\", only = [\"{name}\"] }}");
+            let fault = format!("mutate = {{ seed = '{lie:#018x}', scope = 'any', only = ['{name}'] }}");
             judge(&run(seed, &fault), false)?;
         }
     }
@@ -93,14 +93,14 @@ proptest! {
     /// Two lies in one message do not add up to a forgery.
     #[test]
     fn no_two_mutations_forge_another_nodes_signature(seed in any::<u64>(), lies in any::<[u64; 3]>()) {
-        let faults = lies.map(|lie| format!("mutate = {{ seed = \"{lie:#018x}\", scope = \"any\" }}"));
+        let faults = lies.map(|lie| format!("mutate = {{ seed = '{lie:#018x}', scope = 'any' }}"));
         judge(&run(seed, &faults.join("\n[[adversary.faults]]\n")), false)?;
     }
 
     /// A flipped bit may change whom a signature claims to be from, and then it is bad, or the liar's.
     #[test]
     fn no_flipped_bit_forges_another_nodes_signature(seed in any::<u64>(), lie in any::<u64>()) {
-        judge(&run(seed, &format!("flip = \"{lie:#018x}\"")), true)?;
+        judge(&run(seed, &format!("flip = '{lie:#018x}'")), true)?;
     }
 }
 
@@ -108,13 +108,15 @@ proptest! {
 #[test]
 fn lies_inside_signatures_are_told() {
     let told = |name: &str| {
-        let fault = format!("mutate = {{ seed = 3, only = [\"{name}\"] }}");
-        let truth = run(1, "to = [\"p1\"]\ntimes = 0\ndrop = true");
+        let fault = format!("mutate = {{ seed = 3, only = ['{name}'] }}");
+        let truth = run(1, "to = ['p1']\ntimes = 0\ndrop = true");
         let lie = run(1, &fault);
         let got = |sim: &Sim<Relay>| format!("{:?}", sim.replica(Seat(2)).unwrap().got);
         got(&truth) != got(&lie)
     };
-    for name in ["own.no+1", "passed.no+1", "bundle.notes.first.forge", "bundle.cert.forge", "nested.bundle.forge"] {
+    for name in
+        ["own.no+1", "passed.no+1", "bundle.notes.first.forge", "bundle.cert.forge", "nested.bundle.forge"]
+    {
         assert!(told(name), "{name}");
     }
 }

@@ -94,9 +94,9 @@ impl Protocol for Ballot {
     fn gap_free(_: &Config) -> bool {
         false
     }
-    /// Two rounds per slot, the first proposal is round 1.
+    /// Two rounds per slot, the first proposal is round 1. A liar may name any slot: beyond 1000 all are one.
     fn number(key: RoundKey) -> u32 {
-        key.slot.0.saturating_mul(2).saturating_add(u32::from(key.phase)).saturating_sub(2)
+        (2 * key.slot.0.min(1000) + u32::from(key.phase)).saturating_sub(2)
     }
 }
 

@@ -4,7 +4,8 @@
 //! letters = ["0 p0>* letter 0.1", "20 p1>p2,p3 card"]     # at, link, kind, view.slot
 //! ```
 //!
-//! Times are by the sender's own clock, each letter has a timer of its own, and letters are numbered from 1.
+//! Times are by the sender's own clock, and each letter has a timer of its own. Letters are numbered from 1,
+//! in the order of the list, unless they say otherwise: `10 p0>* card #7`.
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::Message;
@@ -81,6 +82,10 @@ impl Protocol for Post {
 }
 
 fn parse(line: &str, index: usize, me: NodeId, cluster: &Cluster) -> Option<(Time, NodeSet, Msg)> {
+    let (line, no) = match line.split_once(" #") {
+        Some((line, no)) => (line, no.parse().unwrap()),
+        None => (line, index as u32 + 1),
+    };
     let words: Vec<&str> = line.split_whitespace().collect();
     let (src, dst) = words[1].split_once('>').expect("p0>p1,p2");
     if src.parse() != Ok(me) {
@@ -90,7 +95,6 @@ fn parse(line: &str, index: usize, me: NodeId, cluster: &Cluster) -> Option<(Tim
         "*" => cluster.replicas(),
         names => names.split(',').map(|name| name.parse::<NodeId>().unwrap()).collect(),
     };
-    let no = index as u32 + 1;
     let msg = match words[2..] {
         ["letter", round] => {
             let (view, slot) = round.split_once('.').expect("view.slot");
