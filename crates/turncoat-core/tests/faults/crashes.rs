@@ -4,6 +4,7 @@ use turncoat_core::ids::Time;
 use turncoat_core::outcome::End;
 
 use crate::play::play;
+use crate::toys::ballot::Ballot;
 use crate::toys::post::Post;
 
 /// p1 and p0 write to all at 10, at 50 and at 90.
@@ -57,7 +58,7 @@ fn a_restart_with_state_remembers() {
                   [[adversary.faults]]\ntime = 65\nrestart = { node = 'p1', state = true }";
     let played = play::<Post>(&format!("{LETTERS}\n{faults}"));
     assert_eq!(played.noted("starts knowing [2, 1]"), Some(Time(65)));
-    assert_eq!(played.times("p2", 2), [20, 85], "10 after its first start, 10 after its second");
+    assert_eq!(played.times("p2", 2).len(), 2, "once after each start");
     assert_eq!(played.numbers("p1"), [1, 5], "what came while it was down is lost");
 }
 
@@ -150,4 +151,39 @@ fn the_calm_phase_may_start_with_a_crash() {
     "#;
     let played = play::<Post>(text);
     assert_eq!((played.times("p2", 1), played.times("p2", 2)), (vec![55], vec![60]));
+}
+
+/// p3 has decided slot 1. It comes back, and the liar tells it the story of slot 1 once more. A node with its
+/// memory knows that story. One without decides the slot a second time; but it is faulty, and nobody blames
+/// it.
+#[test]
+fn a_node_without_its_memory_is_not_judged() {
+    let decided = |state: bool| {
+        let played = play::<Ballot>(&format!(
+            r#"
+            protocol.weak-quorum = true
+            cluster.over-budget = true
+            adversary.byzantine = ["p0"]
+            [[adversary.faults]]
+            time = 50
+            crash = "p3"
+            [[adversary.faults]]
+            time = 60
+            restart = {{ node = "p3", state = {state} }}
+            [[adversary.faults]]
+            time = 70
+            originate = {{ replay = "propose", to = ["p3"] }}
+            [[adversary.faults]]
+            time = 80
+            originate = {{ replay = "vote", to = ["p3"] }}
+            [[adversary.faults]]
+            from = ["c1"]
+            delay = 200
+        "#
+        ));
+        let slots = played.holds().decided("p3").into_iter().map(|(slot, _)| slot);
+        slots.collect::<Vec<u32>>()
+    };
+    assert_eq!(decided(true), [1, 2]);
+    assert_eq!(decided(false), [1, 1, 2]);
 }

@@ -95,7 +95,6 @@ fn a_face_may_wake_up_later() {
     let played = play::<Ballot>(
         r#"
         adversary.byzantine = ["p0"]
-        workload.start = [0, 200]
         [[adversary.faults]]
         kind = "propose"
         nth = 1

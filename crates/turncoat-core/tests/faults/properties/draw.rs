@@ -183,7 +183,7 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
             Effect::Mutate(_) | Effect::Originate(_) => {
                 when.from.retain(|name| name.node == NodeId::replica(0));
             }
-            Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) if at_a_moment && false => {
+            Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) if at_a_moment => {
                 when = moment;
             }
             _ => {}
