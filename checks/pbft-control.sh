@@ -9,12 +9,13 @@
 #
 # Prints one row per campaign. Exits with 1, after the last row, if any of them is not as it should be.
 set -euo pipefail
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 scale=${1:-1}
 rare=(view-change new-view-null stable-checkpoint state-transfer slot-fetch)
 
 cargo build --quiet --release -p turncoat-cli
-turncoat=$PWD/${CARGO_TARGET_DIR:-target}/release/turncoat
+turncoat=$(realpath "${CARGO_TARGET_DIR:-target}/release/turncoat")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -49,11 +50,10 @@ campaign() {
         return
     fi
     total=$((total + runs))
-    printf '%-34s %9d %10d %12.2f %12d %8.0f\n' \
+    printf '%-34s %9d %10d %12.2f %12d %8.1f\n' \
         "$cell" "$runs" "$(value violating)" "$(share faults "$runs")" "$(value mutations)" "$(value seconds)"
     if [ "$(value violating)" != 0 ]; then
         fail "$(grep -o '"violations":{[^}]*}' <<<"$summary")"
-        sed -n 's/.*"type":"violation".*"detail":"\([^"]*\)".*"index":\([0-9]*\).*/    run \2: \1/p' "$folder/out"
         cat "$folder"/turncoat-corpus/*.toml
         rm -rf "$folder/turncoat-corpus"
     fi

@@ -334,3 +334,11 @@ impl<P: Service> Node<P> for QuorumClient {
         Some(self)
     }
 }
+
+/// The client of a protocol that has none.
+#[derive(Clone, Debug, Hash, Serialize)]
+pub struct NoClient;
+
+impl<P: Protocol> Node<P> for NoClient {
+    fn on_message(&mut self, _: NodeId, _: &P::Msg, _: &mut Context<'_, P>) {}
+}

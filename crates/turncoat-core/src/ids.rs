@@ -331,9 +331,17 @@ impl<'de> Deserialize<'de> for SeatName {
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($raw:ty)) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub $raw);
+
+        /// Files know no numbers above `i64::MAX`.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                let capped = if s.is_human_readable() { (self.0 as u64).min(i64::MAX as u64) } else { self.0 as u64 };
+                <$raw>::serialize(&(capped as $raw), s)
+            }
+        }
 
         impl $name {
             /// The number after this one.

@@ -21,8 +21,19 @@ pub struct Header {
     pub kind: u8,
     /// Whether its sender is a client.
     pub from_client: bool,
-    /// Whether an adversary changed it.
-    pub lie: bool,
+    /// What became of its content on the way.
+    pub content: Content,
+}
+
+/// What became of the content of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It is what the sender's code wrote.
+    Genuine,
+    /// The sender lied.
+    Lie,
+    /// It cannot be decoded.
+    Garbage,
 }
 
 /// Payloads, each with the number of copies that still need it.

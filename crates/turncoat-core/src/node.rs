@@ -77,13 +77,17 @@ pub trait Protocol: Sized + 'static {
     fn origin() -> RoundKey {
         RoundKey::default()
     }
-    /// The number that a round has on its own, growing with the run.
+    /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
+    /// overflow.
     fn number(key: RoundKey) -> u32 {
         key.view.0.saturating_add(1)
     }
     /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller.
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
-        Self::number(new).saturating_sub(Self::number(old))
+        match old == Self::origin() {
+            true => Self::number(new),
+            false => Self::number(new).saturating_sub(Self::number(old)),
+        }
     }
     /// A message of `kind` that a Byzantine node makes up beside `like`, which it sent (`originate`).
     fn mint(_kind: u8, _like: &Self::Msg, _signer: Signer) -> Option<Self::Msg> {

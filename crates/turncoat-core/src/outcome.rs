@@ -155,7 +155,8 @@ pub struct Outcome {
     pub injected: Injected,
     /// What the run exercised: bits by [`crate::node::Protocol::MARKS`].
     pub marks: u64,
-    /// A hash of all events, decisions and final states: equal for equal runs.
+    /// A hash of all events and decisions, in order: equal for equal runs. The content of messages and the states of
+    /// nodes are in it only as far as they show in events: hashing them would cost more than running.
     pub fingerprint: u64,
     /// The first step of the script that could not be carried out.
     pub diverged: Option<u32>,

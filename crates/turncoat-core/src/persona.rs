@@ -67,6 +67,17 @@ impl Face {
         }
     }
 
+    /// Counts a request that came in before the face woke up.
+    pub(crate) fn overhear<M: Message>(&mut self, msg: &M, bare: bool) {
+        if bare {
+            msg.requests(&mut |request| {
+                if !self.heard.contains(request) {
+                    self.heard.push(**request);
+                }
+            });
+        }
+    }
+
     /// Whether `dst` hears this face.
     pub(crate) fn speaks_to(&self, dst: NodeId, view_change: bool) -> bool {
         self.awake && (if view_change { self.at_view_change } else { self.to }).contains(dst)
@@ -101,7 +112,7 @@ impl Face {
                 Edit::OwnOrder if bare && !self.swapped => {
                     let Some(request) = request else { continue };
                     match self.held {
-                        None if self.heard.is_empty() => {
+                        None if !self.heard.contains(&request) => {
                             self.heard.push(*request);
                             self.held = Some((from, payload));
                             return Input::Keep;

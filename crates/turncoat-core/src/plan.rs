@@ -52,8 +52,8 @@ pub enum Fate {
     Send,
     /// It is lost.
     Drop,
-    /// It is kept until its sender's round exceeds this, at the latest until the calm phase.
-    Hold(u64),
+    /// It is kept until its sender's round, by this source, exceeds this; at the latest until the calm phase.
+    Hold(u64, RoundSource),
 }
 
 /// A lie to be told: resolved names.
@@ -91,6 +91,16 @@ pub struct Verdict {
     pub matched: u32,
 }
 
+impl Verdict {
+    /// Ready for the next copy; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let Self { fate, delay, extra, lies, deeds, matched } = self;
+        (*fate, *delay, *extra, *matched) = (Fate::Send, Time(0), 0, 0);
+        lies.clear();
+        deeds.clear();
+    }
+}
+
 /// Something done to a node.
 #[derive(Clone, Debug)]
 pub enum Deed {
@@ -102,10 +112,11 @@ pub enum Deed {
     Jump(SeatSet, Time),
     /// Its next timer fires.
     Fire(SeatSet),
-    /// It sends its first message of this kind again.
+    /// The sender of the matching message, or without one the first of these, sends its first message of this kind
+    /// again.
     Replay(SeatSet, u8, SeatSet),
-    /// It sends a made-up message of this kind.
-    Mint(SeatSet, u8, SeatSet),
+    /// The sender of the matching message sends a made-up one of this kind.
+    Mint(u8, SeatSet),
     /// The persona with this number wakes up.
     Wake(u16),
 }
@@ -124,12 +135,12 @@ pub trait Adversary {
     }
     /// The deed of an index.
     fn deed(&self, index: u16) -> Deed;
-    /// The next deed that is due at or before (`step`, `now`), each once.
-    fn scheduled(&mut self, _step: u64, _now: Time) -> Option<u16> {
+    /// The step and time for which the next deed is scheduled that no message triggers.
+    fn next_scheduled(&self) -> Option<(u64, Time)> {
         None
     }
-    /// The earliest time for which a deed is still scheduled.
-    fn next_scheduled(&self) -> Option<Time> {
+    /// Takes that deed, each once.
+    fn take_scheduled(&mut self) -> Option<u16> {
         None
     }
     /// The rows that a restricted draw may take.
@@ -351,12 +362,12 @@ impl Adversary for Plan {
             }
             verdict.matched += 1;
             cut_by_network |= by_network;
-            let until = rule.test.round.map_or(u64::MAX, Span::last);
+            let hold_until = Fate::Hold(rule.test.round.map_or(u64::MAX, Span::last), rule.test.source);
             match &rule.action {
                 Action::Drop => verdict.fate = Fate::Drop,
-                Action::Hold if verdict.fate != Fate::Drop => verdict.fate = Fate::Hold(until),
+                Action::Hold if verdict.fate != Fate::Drop => verdict.fate = hold_until,
                 Action::Partition(_) | Action::Isolate(..) if hold && verdict.fate != Fate::Drop => {
-                    verdict.fate = Fate::Hold(until);
+                    verdict.fate = hold_until;
                 }
                 Action::Hold => {}
                 Action::Partition(_) | Action::Isolate(..) => verdict.fate = Fate::Drop,
@@ -376,16 +387,12 @@ impl Adversary for Plan {
         self.deeds[usize::from(index)].clone().expect("only deeds have deeds")
     }
 
-    fn scheduled(&mut self, step: u64, now: Time) -> Option<u16> {
-        let &(at_step, at_time, index) = self.scheduled.last()?;
-        (at_step <= step && at_time <= now).then(|| {
-            self.scheduled.pop();
-            index
-        })
+    fn next_scheduled(&self) -> Option<(u64, Time)> {
+        self.scheduled.last().map(|&(step, time, _)| (step, time))
     }
 
-    fn next_scheduled(&self) -> Option<Time> {
-        self.scheduled.last().map(|&(_, time, _)| time)
+    fn take_scheduled(&mut self) -> Option<u16> {
+        self.scheduled.pop().map(|(_, _, index)| index)
     }
 
     fn only(&self, list: u16, kind: u8) -> &[Lie] {
@@ -403,11 +410,7 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn fault(&self, plan: &mut Plan, fault: &Fault) -> Result<(), ScenarioError> {
         let mut test = self.test(&fault.when)?;
-        if let (Some(span), RoundSource::SenderMax | RoundSource::Global) =
-            (fault.when.round, fault.when.source)
-        {
-            plan.last_round = plan.last_round.max(Some(span.last()));
-        }
+        plan.last_round = plan.last_round.max(last_round(&fault.when));
         plan.uses_nth |= uses_nth(&fault.when);
         let mut network = false;
         let mut deed = None;
@@ -530,7 +533,10 @@ impl Compiler<'_> {
         for (i, block) in blocks.iter().enumerate() {
             for seat in self.set(block)?.iter() {
                 if std::mem::replace(&mut block_of[seat.index()], i as u8) != u8::MAX {
-                    return Err(invalid("a node stands in two blocks of one partition"));
+                    let name = self.seats.name(seat);
+                    return Err(invalid(format!(
+                        "{name} stands in two blocks of one partition, and can only in one"
+                    )));
                 }
             }
         }
@@ -613,7 +619,7 @@ impl Compiler<'_> {
         let to = self.set(&originate.to)?;
         match (&originate.replay, &originate.mint) {
             (Some(kind), None) => Ok(Deed::Replay(who, self.kind(kind)?, to)),
-            (None, Some(kind)) => Ok(Deed::Mint(who, self.kind(kind)?, to)),
+            (None, Some(kind)) => Ok(Deed::Mint(self.kind(kind)?, to)),
             _ => Err(invalid("`originate` takes either `replay = KIND` or `mint = KIND`")),
         }
     }
@@ -623,6 +629,13 @@ fn only_a_moment(when: &When) -> bool {
     let When { round, from, to, kind, nth, any, not, .. } = when;
     let no_message = from.is_empty() && to.is_empty() && kind.is_empty();
     no_message && round.is_none() && nth.is_none() && any.is_empty() && not.is_none()
+}
+
+/// The last round that a predicate names, by the counters that the calm phase waits for.
+fn last_round(when: &When) -> Option<u64> {
+    let counted = matches!(when.source, RoundSource::SenderMax | RoundSource::Global);
+    let own = when.round.filter(|_| counted).map(Span::last);
+    when.any.iter().filter_map(last_round).chain(own).max()
 }
 
 fn uses_nth(when: &When) -> bool {

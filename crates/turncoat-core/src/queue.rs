@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ids::Time;
 use crate::net::{Alarms, Header};
 use crate::rng::Rng;
 use crate::scenario::{SchedulerName, SchedulerSpec};
@@ -50,7 +51,7 @@ impl Queue {
     }
 
     /// From now on by time; nothing takes longer than until `latest`.
-    pub(crate) fn calm(&mut self, latest: Option<crate::ids::Time>) {
+    pub(crate) fn calm(&mut self, latest: Option<Time>) {
         if !self.other_on && latest.is_none() {
             return;
         }
@@ -73,6 +74,13 @@ impl Queue {
     #[inline(always)]
     pub(crate) fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice> {
         either!(self, it => it.pick(alarms, rng))
+    }
+
+    pub(crate) fn next_time(&self, alarms: &Alarms<'_>) -> Option<Time> {
+        match &self.other {
+            Some(other) if self.other_on => other.next_time(alarms),
+            _ => self.timed.next_time(alarms),
+        }
     }
 
     #[inline]

@@ -428,8 +428,10 @@ impl Default for Adversary {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
     /// Events.
+    #[serde(serialize_with = "capped")]
     pub steps: u64,
     /// Messages in flight at one time.
+    #[serde(serialize_with = "capped")]
     pub in_flight: usize,
     /// Ticks.
     pub time: Time,
@@ -437,6 +439,7 @@ pub struct Limits {
     /// Messages in flight are delivered anyway.
     pub linger: Time,
     /// Events that a run goes on at the most once its goal is reached.
+    #[serde(serialize_with = "capped")]
     pub tail: u64,
 }
 
@@ -444,6 +447,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self { steps: 20_000, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
     }
+}
+
+/// TOML has no numbers above `i64::MAX`; nobody will see the difference.
+fn capped<S: Serializer, N: TryInto<i64> + Copy>(number: &N, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_i64((*number).try_into().unwrap_or(i64::MAX))
 }
 
 /// What a run showed when it was saved; `replay` compares.

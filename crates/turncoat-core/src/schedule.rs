@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::{Seat, SeatName};
+use crate::ids::{Seat, SeatName, Time};
 use crate::net::{Alarms, Due, Header};
 use crate::rng::Rng;
 use crate::scenario::{SchedulerName, SchedulerSpec, TimerRule};
@@ -34,6 +34,10 @@ pub trait Scheduler {
     fn push(&mut self, header: Header);
     /// Chooses the next event; nothing if none is enabled.
     fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice>;
+    /// When the next event happens, where that is known before it is picked.
+    fn next_time(&self, _alarms: &Alarms<'_>) -> Option<Time> {
+        None
+    }
     /// Messages in flight.
     fn len(&self) -> usize;
     /// Whether none is in flight.
@@ -78,6 +82,9 @@ impl Scheduler for Fifo {
             Some(header) => Some(Choice::Deliver(header)),
             None => alarms.first.map(|(seat, _)| Choice::Fire(seat)),
         }
+    }
+    fn next_time(&self, alarms: &Alarms<'_>) -> Option<Time> {
+        self.0.front().map(|header| header.at).or(alarms.first.map(|(_, at)| at))
     }
     fn len(&self) -> usize {
         self.0.len()
@@ -332,6 +339,8 @@ pub enum Action {
     Crash(SeatName),
     /// `restart p0`, or `restart p0 blank` without its state.
     Restart(SeatName, bool),
+    /// `wait`: what is scheduled next for a moment happens.
+    Wait,
     /// `calm`: the calm phase starts.
     Calm,
 }
@@ -350,6 +359,7 @@ impl fmt::Display for Action {
             Self::Crash(seat) => write!(f, "crash {seat}"),
             Self::Restart(seat, true) => write!(f, "restart {seat}"),
             Self::Restart(seat, false) => write!(f, "restart {seat} blank"),
+            Self::Wait => f.write_str("wait"),
             Self::Calm => f.write_str("calm"),
         }
     }
@@ -361,7 +371,7 @@ impl FromStr for Action {
         let bad = || {
             format!(
                 "`{line}` is no step: expected `deliver|drop|duplicate p0>p3 KIND #N`, `mutate p0>p3 KIND #N NAME`, \
-                 `fire p0 [TIMER]`, `suspect p0`, `crash p0`, `restart p0 [blank]` or `calm`"
+                 `fire p0 [TIMER]`, `suspect p0`, `crash p0`, `restart p0 [blank]`, `wait` or `calm`"
             )
         };
         let seat = |word: &str| word.parse::<SeatName>().map_err(|error| error.to_string());
@@ -385,6 +395,7 @@ impl FromStr for Action {
             ["crash", who] => Self::Crash(seat(who)?),
             ["restart", who] => Self::Restart(seat(who)?, true),
             ["restart", who, "blank"] => Self::Restart(seat(who)?, false),
+            ["wait"] => Self::Wait,
             ["calm"] => Self::Calm,
             _ => return Err(bad()),
         })
@@ -418,6 +429,7 @@ mod tests {
             "fire p2",
             "crash p0",
             "restart p0 blank",
+            "wait",
             "calm",
         ] {
             assert_eq!(line.parse::<Action>().unwrap().to_string(), line);

@@ -161,6 +161,12 @@ impl Scheduler for Timed {
         self.pick_carefully(near, alarms)
     }
 
+    fn next_time(&self, alarms: &Alarms<'_>) -> Option<Time> {
+        let near = self.first().map(|(_, at)| Time(at));
+        let far = self.far.peek().map(|Reverse((at, ..))| *at);
+        [near, far, alarms.first.map(|(_, at)| at)].into_iter().flatten().min()
+    }
+
     fn len(&self) -> usize {
         self.len
     }
@@ -204,6 +210,7 @@ impl Scheduler for Timed {
 mod tests {
     use super::*;
     use crate::ids::Seat;
+    use crate::net::Content;
     use crate::rng::Purpose;
 
     /// Against the obvious implementation: the earliest first, in the order of sending among equals.
@@ -227,7 +234,7 @@ mod tests {
                     dst,
                     kind: 0,
                     from_client: false,
-                    lie: false,
+                    content: Content::Genuine,
                 });
                 waiting.push((at, id));
                 id += 1;

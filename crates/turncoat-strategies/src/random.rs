@@ -51,7 +51,7 @@ impl Random {
             drop: params.number("drop", 0..=MOST)?,
             mutate: params.number("mutate", 0..=MOST)?,
             scope: params.word("scope")?,
-            timers: params.word("timers")?,
+            timers: Some(params.word("timers")?),
             script: Vec::new(),
         };
         let lies = scheduler.mutate > 0;

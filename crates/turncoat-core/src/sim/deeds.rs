@@ -1,10 +1,10 @@
 //! What an adversary does to nodes: second faces, crashes, restarts, clocks, timers, messages of its own.
 
-use super::{AnyNode, Sim};
+use super::{AnyNode, Sim, timer_name};
 use crate::fault::Form;
 use crate::ids::{NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
-use crate::net::Header;
+use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::part::Part;
 use crate::persona::Input;
@@ -13,9 +13,11 @@ use crate::record::What;
 use crate::sign::Signer;
 
 impl<P: Protocol> Sim<P> {
-    /// Whether a seat sleeps until its persona wakes.
-    pub(super) fn dormant(&self, seat: Seat) -> bool {
-        self.faces.iter().any(|face| face.seat == seat && face.form == Form::Instance && !face.awake)
+    /// Whether a seat sleeps until its persona wakes. Where the node cannot be forked then, it runs from the start,
+    /// and nobody hears it before.
+    pub(super) fn sleeps(&self, seat: Seat) -> bool {
+        let mut faces = self.faces.iter().filter(|face| face.seat == seat && face.form == Form::Instance);
+        faces.any(|face| !face.awake) && self.nodes[seat.index()].fork().is_some()
     }
 
     pub(super) fn deliver_to_face(&mut self, header: Header) {
@@ -24,10 +26,14 @@ impl<P: Protocol> Sim<P> {
         else {
             return;
         };
+        let bare = self.client_kinds & (1 << kind) != 0;
         if !self.faces[i].awake {
+            self.faces[i].overhear(self.slab.get(payload), bare);
+            if !self.sleeps(dst) {
+                self.hand_over(dst, src, payload);
+            }
             return;
         }
-        let bare = self.client_kinds & (1 << kind) != 0;
         let keys = NodeSet::one(self.faces[i].of);
         let pool = self.io.ledger.submitted();
         match self.faces[i].input(src, payload, self.slab.get(payload), bare, pool, keys) {
@@ -69,34 +75,28 @@ impl<P: Protocol> Sim<P> {
             return;
         }
         let first = self.io.seats.first(of).expect("a persona has a first instance");
-        match self.nodes[first.index()].fork() {
-            Some(copy) => {
-                self.nodes[seat.index()] = copy;
-                let timers: Vec<_> = self.io.timers.of(first).collect();
-                timers.into_iter().for_each(|(timer, at)| self.io.timers.set(seat, timer, at));
-                self.rounds[seat.index()] = self.rounds[first.index()];
-            }
-            None => self.call(seat, AnyNode::on_start),
+        if let Some(copy) = self.nodes[first.index()].fork() {
+            self.nodes[seat.index()] = copy;
+            let timers: Vec<_> = self.io.timers.of(first).collect();
+            timers.into_iter().for_each(|(timer, at)| self.io.timers.set(seat, timer, at));
+            self.rounds[seat.index()] = self.rounds[first.index()];
         }
     }
 
-    /// Does what is scheduled up to (`step`, `now`).
-    pub(super) fn due_deeds(&mut self, step: u64, now: Time) {
-        while let Some(adversary) = &mut self.adversary {
-            let at = adversary.next_scheduled();
-            let Some(index) = adversary.scheduled(step, now) else { break };
-            self.io.time = self.io.time.max(at.unwrap_or_default());
-            self.injected.faults += 1;
-            self.do_deed(index, None);
-            if now == Time(u64::MAX) {
-                // Time has only passed until the first of them.
-                break;
-            }
-        }
-        self.look();
+    /// Does what is scheduled next, and says whether anything was. Time passes until then.
+    pub(super) fn wait(&mut self) -> bool {
+        let Some(adversary) = &mut self.adversary else { return false };
+        let at = adversary.next_scheduled();
+        let Some(index) = adversary.take_scheduled() else { return false };
+        self.io.time = self.io.time.max(at.map_or(Time(0), |(_, time)| time));
+        self.injected.faults += 1;
+        self.do_deed(index, None);
+        self.settle();
+        true
     }
 
-    pub(super) fn do_deed(&mut self, index: u16, payload: Option<u32>) {
+    /// Does something to nodes, triggered by a message of a sender or by a moment.
+    pub(super) fn do_deed(&mut self, index: u16, trigger: Option<(u32, Seat)>) {
         let Some(deed) = self.adversary.as_ref().map(|adversary| adversary.deed(index)) else { return };
         match deed {
             Deed::Crash(seats) => seats.iter().for_each(|seat| self.crash(seat)),
@@ -104,33 +104,27 @@ impl<P: Protocol> Sim<P> {
             Deed::Jump(seats, by) => seats.iter().for_each(|seat| self.jump(seat, by)),
             Deed::Fire(seats) => seats.iter().for_each(|seat| self.fire_now(seat)),
             Deed::Replay(seats, kind, to) => {
-                let own = |msg: &&P::Msg| msg.kind() == kind;
-                let mut oldest = self.slab.newest_first().filter(own).cloned().collect::<Vec<_>>();
-                oldest.reverse();
-                // Only what the liar itself sent or could send again: anything it has seen, under its own name.
-                if let (Some(msg), Some(seat)) = (oldest.into_iter().next(), seats.iter().next()) {
-                    self.originate(seat, to, msg);
+                let src = trigger.map(|(_, src)| src).or_else(|| seats.iter().next());
+                let first = src.and_then(|src| self.firsts.get(&(src, kind)).copied());
+                if let (Some(src), Some(first)) = (src, first) {
+                    self.originate(src, to, self.slab.get(first).clone());
                 }
             }
-            Deed::Mint(seats, kind, to) => {
-                let seat = seats.iter().find(|seat| self.alive.contains(*seat));
-                if let (Some(like), Some(seat)) = (payload, seat) {
-                    let signer = Signer::of(self.io.seats.node(seat));
+            Deed::Mint(kind, to) => {
+                if let Some((like, src)) = trigger {
+                    let signer = Signer::of(self.io.seats.node(src));
                     if let Some(msg) = P::mint(kind, self.slab.get(like), signer) {
-                        self.originate(seat, to, msg);
+                        self.originate(src, to, msg);
                     }
                 }
             }
             Deed::Wake(fault) => self.wake(fault),
         }
-        if let Some(payload) = payload {
-            self.slab.release(payload);
-        }
     }
 
     /// A Byzantine node sends a message that its own code did not write. No fault judges it again.
     pub(super) fn originate(&mut self, src: Seat, to: SeatSet, msg: P::Msg) {
-        if !self.byzantine.contains(self.io.seats.node(src)) {
+        if !self.byzantine.contains(self.io.seats.node(src)) || !self.alive.contains(src) {
             return;
         }
         let kind = msg.kind();
@@ -138,7 +132,7 @@ impl<P: Protocol> Sim<P> {
         self.injected.mutated += 1;
         for dst in to.iter() {
             self.slab.hold(payload);
-            self.push_copy(src, dst, payload, kind, Time(0), true);
+            self.push_copy(src, dst, payload, kind, Time(0), Content::Lie);
         }
         self.slab.release(payload);
     }
@@ -173,6 +167,10 @@ impl<P: Protocol> Sim<P> {
     }
 
     pub(super) fn jump(&mut self, seat: Seat, by: Time) {
+        if self.io.recording.is_some() {
+            let text = format!("its clock jumps by {by}");
+            self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text });
+        }
         self.io.clocks[seat.index()].1 = self.io.clocks[seat.index()].1 + by;
         self.io.timers.advance(seat, by);
     }
@@ -184,7 +182,13 @@ impl<P: Protocol> Sim<P> {
             return;
         }
         match self.io.timers.take_first(seat) {
-            Some((timer, _)) => self.call(seat, |node, cx| node.on_timer(timer, cx)),
+            Some((timer, _)) => {
+                if self.io.recording.is_some() {
+                    let (seat, timer) = (self.io.seats.name(seat), timer_name(&timer));
+                    self.io.record(What::Fire { seat, timer });
+                }
+                self.call(seat, |node, cx| node.on_timer(timer, cx));
+            }
             None if byzantine => self.call(seat, AnyNode::on_suspect),
             None => {}
         }

@@ -4,7 +4,7 @@ use super::{AnyNode, Described, Sim, timer_name};
 use crate::fault::Form;
 use crate::ids::{NodeId, Seat, Time};
 use crate::message::Message;
-use crate::net::Header;
+use crate::net::{Content, Header};
 use crate::node::{Context, Protocol, State};
 use crate::plan::Fate;
 use crate::record::What;
@@ -41,11 +41,14 @@ impl<P: Protocol> Sim<P> {
         if self.io.recording.is_some() {
             let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
             let text = Described(self.slab.get(payload)).to_string();
-            self.io.record(What::Deliver { src, dst, text, lie: header.lie });
+            self.io.record(What::Deliver { src, dst, text, lie: header.content != Content::Genuine });
         }
-        let before = header.lie.then(|| self.nodes[dst.index()].state().map(State::state_hash));
+        let before =
+            (header.content == Content::Lie).then(|| self.nodes[dst.index()].state().map(State::state_hash));
         let sent_before = self.sendings;
-        if self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance) {
+        if header.content == Content::Garbage {
+            self.crashed(dst, "received bytes that do not decode");
+        } else if self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance) {
             self.deliver_to_face(header);
         } else {
             self.hand_over(dst, src, payload);
@@ -81,8 +84,9 @@ impl<P: Protocol> Sim<P> {
 
     /// After an event: deeds that it triggered, then a look around.
     pub(super) fn settle(&mut self) {
-        while let Some((index, payload)) = self.deeds.pop_front() {
-            self.do_deed(index, payload);
+        while let Some(triggered) = self.deeds.pop_front() {
+            self.do_deed(triggered.index, Some((triggered.payload, triggered.src)));
+            self.slab.release(triggered.payload);
         }
         self.look();
     }

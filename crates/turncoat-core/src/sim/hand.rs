@@ -4,7 +4,7 @@ use super::lies::Told;
 use super::{AnyNode, Rejected, Sim, timer_name};
 use crate::ids::{Seat, SeatName, Time};
 use crate::message::Message;
-use crate::net::Header;
+use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::plan::LieSpec;
 use crate::record::What;
@@ -30,12 +30,10 @@ impl<P: Protocol> Sim<P> {
         match action {
             Action::Deliver(message) => {
                 let header = self.take(message)?;
-                self.due_deeds(self.io.step, header.at.max(self.io.time));
                 self.deliver(header);
             }
             Action::Drop(message) => {
                 let header = self.take(message)?;
-                self.due_deeds(self.io.step, header.at.max(self.io.time));
                 self.io.step += 1;
                 self.lose(header);
             }
@@ -49,7 +47,6 @@ impl<P: Protocol> Sim<P> {
                 let seat = self.one_seat(*seat)?;
                 let (key, at) = self.armed(seat, timer.as_deref())?;
                 self.io.timers.cancel(seat, key);
-                self.due_deeds(self.io.step, at.max(self.io.time));
                 self.fire(seat, key, at);
             }
             Action::Suspect(seat) => {
@@ -70,6 +67,8 @@ impl<P: Protocol> Sim<P> {
                 self.restart(seat, *state);
                 self.settle();
             }
+            Action::Wait if self.wait() => {}
+            Action::Wait => return Err(Rejected::Nothing("nothing is scheduled".to_owned())),
             Action::Calm if !self.calm => self.begin_calm(),
             Action::Calm => {}
         }
@@ -114,7 +113,7 @@ impl<P: Protocol> Sim<P> {
                 self.queue.take(header.id);
                 self.injected.mutated += 1;
                 header.payload = payload;
-                header.lie = true;
+                header.content = Content::Lie;
                 // The same copy, so it keeps its number.
                 self.queue.push(header);
             }
@@ -122,7 +121,7 @@ impl<P: Protocol> Sim<P> {
                 self.queue.take(header.id);
                 self.lose(header);
             }
-            Told::Same => return Err(Rejected::NoChange(name.to_owned())),
+            Told::Same | Told::Garbage => return Err(Rejected::NoChange(name.to_owned())),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::fault::Form;
 use crate::hash::stable_hash;
 use crate::ids::{NodeId, NodeSet, Seat};
 use crate::message::{Lie, Message, apply};
-use crate::net::Header;
+use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::part::{Liar, Mutation, Part, Scope};
 use crate::plan::{Fate, LieSpec, Verdict};
@@ -21,6 +21,8 @@ pub(super) enum Told {
     Same,
     /// The lie is to say nothing.
     Omitted,
+    /// What goes out cannot be decoded.
+    Garbage,
 }
 
 impl<P: Protocol> Sim<P> {
@@ -33,9 +35,9 @@ impl<P: Protocol> Sim<P> {
         payload: u32,
         kind: u8,
         verdict: &Verdict,
-    ) -> Option<(u32, bool)> {
+    ) -> Option<(u32, Content)> {
         let mut current = payload;
-        let mut lied = false;
+        let mut content = Content::Genuine;
         let receiver = self.io.seats.node(dst);
         for i in 0..self.faces.len() {
             let face = &self.faces[i];
@@ -48,30 +50,31 @@ impl<P: Protocol> Sim<P> {
                 None => return self.untold(payload, current),
                 Some(lie) if lie != *msg => {
                     current = self.exchange(current, lie);
-                    lied = true;
+                    content = Content::Lie;
                 }
                 Some(_) => {}
             }
         }
         if verdict.fate == Fate::Drop {
-            return Some((current, lied));
+            return Some((current, content));
         }
         for lie in &verdict.lies {
             match self.lie(src, dst, current, kind, lie) {
                 Ok(Told::Changed(lie)) => {
                     current = lie;
-                    lied = true;
+                    content = Content::Lie;
                 }
                 Ok(Told::Omitted) => return self.untold(payload, current),
+                Ok(Told::Garbage) => return Some((current, Content::Garbage)),
                 Ok(Told::Same) | Err(_) => self.injected.refused += 1,
             }
         }
-        self.injected.mutated += u32::from(lied);
-        Some((current, lied))
+        self.injected.mutated += u32::from(content == Content::Lie);
+        Some((current, content))
     }
 
     /// Nothing is said: the copy's hold goes back to the true payload.
-    fn untold(&mut self, payload: u32, current: u32) -> Option<(u32, bool)> {
+    fn untold(&mut self, payload: u32, current: u32) -> Option<(u32, Content)> {
         self.slab.hold(payload);
         self.slab.release(current);
         None
@@ -100,7 +103,7 @@ impl<P: Protocol> Sim<P> {
             return Err(Rejected::Honest(self.io.seats.name(src)));
         }
         let (lie, seed) = match *spec {
-            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, node, dst, byzantine, seed)),
+            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, node, byzantine, seed)),
             LieSpec::Row(lie, seed) => (lie, seed),
             LieSpec::Drawn { seed, scope, only } => match self.draw_lie(kind, seed, scope, only) {
                 Some(lie) => (lie, seed),
@@ -146,15 +149,8 @@ impl<P: Protocol> Sim<P> {
         Some(row.map_or(Lie::Omit, |(i, _)| Lie::Mutate(i as u16)))
     }
 
-    pub(super) fn flip(
-        &mut self,
-        payload: u32,
-        kind: u8,
-        node: NodeId,
-        dst: Seat,
-        byzantine: bool,
-        seed: u64,
-    ) -> Told {
+    /// Flips a bit of the encoding. What does not decode is lost, unless it crashes its receiver.
+    fn flip(&mut self, payload: u32, kind: u8, node: NodeId, byzantine: bool, seed: u64) -> Told {
         let msg = self.slab.get(payload);
         let mut bytes = postcard::to_stdvec(msg).expect("messages encode");
         let bit = (stable_hash(0xF11, &(kind, seed)) % (bytes.len() as u64 * 8)) as usize;
@@ -167,10 +163,7 @@ impl<P: Protocol> Sim<P> {
             Ok(_) => Told::Omitted,
             Err(_) => {
                 self.injected.garbage += 1;
-                if self.crash_on_garbage && self.alive.contains(dst) {
-                    self.crashed(dst, "bytes that do not decode");
-                }
-                Told::Omitted
+                if self.crash_on_garbage { Told::Garbage } else { Told::Omitted }
             }
         }
     }
@@ -192,7 +185,7 @@ impl<P: Protocol> Sim<P> {
         match told {
             Ok(Told::Changed(payload)) => {
                 header.payload = payload;
-                header.lie = true;
+                header.content = Content::Lie;
                 self.injected.mutated += 1;
                 self.deliver(header);
             }
@@ -200,7 +193,7 @@ impl<P: Protocol> Sim<P> {
                 self.io.step += 1;
                 self.lose(header);
             }
-            Ok(Told::Same) | Err(_) => {
+            Ok(Told::Same | Told::Garbage) | Err(_) => {
                 self.injected.refused += 1;
                 self.deliver(header);
             }

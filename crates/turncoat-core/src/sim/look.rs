@@ -6,7 +6,7 @@ use crate::ids::{Seat, Time};
 use crate::message::MutationTable;
 use crate::net::Header;
 use crate::node::{Cluster, Protocol, State, Vitals};
-use crate::outcome::Violation;
+use crate::outcome::{End, Violation};
 use crate::record::{Event, Recording};
 use crate::schedule::{Action, Coordinates};
 use crate::seats::Seats;
@@ -40,6 +40,21 @@ impl<P: Protocol> Sim<P> {
     /// The clock.
     pub const fn time(&self) -> Time {
         self.io.time
+    }
+
+    /// Why the run has ended, if it has. Checks are judged once more then.
+    pub const fn end_reason(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Whether the calm phase has started.
+    pub const fn is_calm(&self) -> bool {
+        self.calm
+    }
+
+    /// Whether a seat belongs to a node that neither lies nor has lost its memory.
+    pub const fn is_correct(&self, seat: Seat) -> bool {
+        self.io.ledger.correct().contains(seat)
     }
 
     /// Whether a seat has not stopped.

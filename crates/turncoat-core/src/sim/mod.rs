@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::check::Check;
+use crate::fault::RoundSource;
 use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Time};
 pub use crate::io::Io;
 use crate::message::{MutationTable, RoundKey};
@@ -30,7 +31,7 @@ use crate::plan::{Adversary, Verdict};
 use crate::queue::Queue;
 use crate::record::What;
 use crate::rng::Rng;
-use crate::scenario::{Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
+use crate::scenario::{Gst, Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
 use crate::schedule::{Action, Choice};
 
 mod any;
@@ -73,6 +74,15 @@ struct Round {
 struct Held {
     header: Header,
     until: u64,
+    source: RoundSource,
+    delay: Time,
+}
+
+/// A deed to be done once the running handler is through, with the message that triggered it and its sender.
+struct Triggered {
+    index: u16,
+    payload: u32,
+    src: Seat,
 }
 
 /// How far a script has got, and the names of messages in flight.
@@ -125,7 +135,9 @@ pub struct Sim<P: Protocol> {
     adversary: Option<Box<dyn Adversary>>,
     last_fault_round: Option<u64>,
     faces: Vec<Face>,
-    deeds: VecDeque<(u16, Option<u32>)>,
+    deeds: VecDeque<Triggered>,
+    /// The first message of each kind that each seat sent, where a liar may send it again.
+    firsts: FxHashMap<(Seat, u8), u32>,
     own: VecDeque<u32>,
     held: Vec<Held>,
     rounds: Vec<Round>,
@@ -196,6 +208,7 @@ impl<P: Protocol> Sim<P> {
             last_fault_round: None,
             faces: Vec::new(),
             deeds: VecDeque::new(),
+            firsts: FxHashMap::default(),
             own: VecDeque::new(),
             held: Vec::new(),
             rounds: Vec::new(),
@@ -244,6 +257,9 @@ impl<P: Protocol> Sim<P> {
         if self.scripted && self.play_script() {
             return true;
         }
+        if self.attended && self.something_first() {
+            return true;
+        }
         match self.queue.pick(&self.io.timers.alarms(), &mut self.schedule_rng) {
             Some(choice) => self.carry_out(choice),
             None => self.idle(),
@@ -251,24 +267,30 @@ impl<P: Protocol> Sim<P> {
         true
     }
 
-    /// Somebody watches or meddles: before the event, the choice is recorded and what is scheduled happens.
-    fn announce(&mut self, choice: Choice) {
-        if self.io.recording.is_some() {
-            self.record_choice(choice);
+    /// Somebody watches or meddles: does what comes before the next event, if anything does.
+    fn something_first(&mut self) -> bool {
+        let alarms = self.io.timers.alarms();
+        let idle = self.queue.len() == 0 && alarms.first.is_none();
+        let next = if idle { Some(Time(u64::MAX)) } else { self.queue.next_time(&alarms) };
+        let next = next.unwrap_or(self.io.time).max(self.io.time);
+        let scheduled = self.adversary.as_ref().and_then(|adversary| adversary.next_scheduled());
+        if scheduled.is_some_and(|(step, time)| step <= self.io.step && time <= next) {
+            self.record_action(Action::Wait);
+            self.wait();
+            return true;
         }
-        if self.adversary.is_some() {
-            let at = match choice {
-                Choice::Deliver(header) | Choice::Drop(header) | Choice::Mutate(header) => header.at,
-                Choice::Fire(seat) => self.io.timers.due(seat),
-            };
-            self.due_deeds(self.io.step, at.max(self.io.time));
+        let gst = self.calm_at.1;
+        let calm_first = !self.calm && gst <= next && gst != Time(u64::MAX);
+        if calm_first {
+            self.begin_calm();
         }
+        calm_first
     }
 
     #[inline]
     fn carry_out(&mut self, choice: Choice) {
-        if self.attended {
-            self.announce(choice);
+        if self.attended && self.io.recording.is_some() {
+            self.record_choice(choice);
         }
         match choice {
             Choice::Deliver(header) => self.deliver(header),
@@ -288,7 +310,8 @@ impl<P: Protocol> Sim<P> {
     /// Nothing is enabled: time passes until a deed is due or the network heals.
     fn idle(&mut self) {
         if self.adversary.as_ref().is_some_and(|adversary| adversary.next_scheduled().is_some()) {
-            self.due_deeds(u64::MAX, Time(u64::MAX));
+            self.record_action(Action::Wait);
+            self.wait();
         } else if !self.calm {
             self.begin_calm();
         } else {
@@ -387,6 +410,9 @@ impl<P: Protocol> Sim<P> {
     #[cold]
     fn begin_calm(&mut self) {
         self.calm = true;
+        if let Some(Gst::Time(at)) = self.network.gst {
+            self.io.time = self.io.time.max(at);
+        }
         self.look_step = u64::MAX;
         self.record_action(Action::Calm);
         if let Some(bound) = self.network.bound {

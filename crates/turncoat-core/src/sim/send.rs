@@ -1,13 +1,24 @@
 //! Sending: from a node's outbox, past the adversary, into the queue.
 
-use super::{Described, Held, Sim};
-use crate::fault::Form;
-use crate::ids::{NodeId, NodeSet, Seat, Time};
+use smallvec::SmallVec;
+
+use super::{Described, Held, Sim, Triggered};
+use crate::fault::{Form, RoundSource};
+use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
 use crate::message::{Message, RoundKey};
-use crate::net::Header;
+use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::plan::{Fate, Sent};
 use crate::record::What;
+
+/// One message on its way to several receivers.
+#[derive(Clone, Copy)]
+struct Sending {
+    src: Seat,
+    payload: u32,
+    kind: u8,
+    key: Option<RoundKey>,
+}
 
 impl<P: Protocol> Sim<P> {
     pub(super) fn send(&mut self, src: Seat, me: NodeId, to: NodeSet, payload: u32) {
@@ -20,15 +31,20 @@ impl<P: Protocol> Sim<P> {
         if me.is_client() {
             self.client_kinds |= 1 << kind;
         }
+        if self.slab.keep {
+            self.firsts.entry((src, kind)).or_insert(payload);
+        }
         if !self.single {
-            to.iter().for_each(|node| self.send_to_seats(src, me, node, payload, kind, key));
+            let sent = Sending { src, payload, kind, key };
+            to.iter().for_each(|node| self.send_to_seats(sent, me, node));
             return;
         }
         let to = to.without(NodeSet::one(me)).and(self.everybody);
         if self.attended || self.network.fifo {
+            let sent = Sending { src, payload, kind, key };
             for node in to.iter() {
                 let dst = self.io.seats.first(node).expect("everybody has a seat");
-                self.send_copy(src, dst, payload, kind, key);
+                self.send_copies(sent, &[dst]);
             }
             return;
         }
@@ -39,50 +55,30 @@ impl<P: Protocol> Sim<P> {
             let dst = Seat((node.index() + if node.is_client() { self.cluster.n } else { 0 }) as u8);
             let (at, id) = (self.io.time + self.latency(), self.next_id);
             self.next_id += 1;
-            self.queue.push(Header { at, id, payload, src, dst, kind, from_client, lie: false });
+            self.queue.push(Header {
+                at,
+                id,
+                payload,
+                src,
+                dst,
+                kind,
+                from_client,
+                content: Content::Genuine,
+            });
         }
     }
 
     /// Sends to all instances of an identity: twins are judged one by one, the faces of a liar together.
-    pub(super) fn send_to_seats(
-        &mut self,
-        src: Seat,
-        me: NodeId,
-        node: NodeId,
-        payload: u32,
-        kind: u8,
-        key: Option<RoundKey>,
-    ) {
-        let view_change = P::Msg::VIEW_CHANGE[usize::from(kind)];
-        if !self.heard(src, me, node, view_change) {
+    fn send_to_seats(&mut self, sent: Sending, me: NodeId, node: NodeId) {
+        let view_change = P::Msg::VIEW_CHANGE[usize::from(sent.kind)];
+        if !self.heard(sent.src, me, node, view_change) || (node == me && !self.io.seats.twinned(me)) {
             return;
         }
-        let seats: Vec<Seat> = self.io.seats.of(node).filter(|&seat| seat != src).collect();
-        if node == me && !self.io.seats.twinned(me) {
-            return;
-        }
+        let seats: SmallVec<[Seat; 4]> = self.io.seats.of(node).filter(|&seat| seat != sent.src).collect();
         if self.io.seats.twinned(node) {
-            seats.into_iter().for_each(|dst| self.send_copy(src, dst, payload, kind, key));
-        } else {
-            let Some((&first, others)) = seats.split_first() else { return };
-            let before = self.next_id;
-            self.send_copy(src, first, payload, kind, key);
-            if self.next_id > before {
-                // The copy that went out, possibly changed on the way, reaches the other faces as it is.
-                let mut sent = None;
-                let wanted = self.next_id - 1;
-                self.queue.visit(&mut |header| {
-                    if header.id == wanted {
-                        sent = Some(*header);
-                    }
-                });
-                for &dst in others {
-                    if let Some(header) = sent {
-                        self.slab.hold(header.payload);
-                        self.push(Header { dst, ..header });
-                    }
-                }
-            }
+            seats.iter().for_each(|&dst| self.send_copies(sent, &[dst]));
+        } else if !seats.is_empty() {
+            self.send_copies(sent, &seats);
         }
     }
 
@@ -124,70 +120,81 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    pub(super) fn send_copy(&mut self, src: Seat, dst: Seat, payload: u32, kind: u8, key: Option<RoundKey>) {
-        if self.adversary.is_some() {
-            self.send_judged(src, dst, payload, kind, key);
-        } else {
+    /// Sends one copy to each of these seats. An adversary judges the first, the others fare alike.
+    fn send_copies(&mut self, sent: Sending, to: &[Seat]) {
+        let Sending { src, payload, kind, key } = sent;
+        if self.adversary.is_none() {
+            for &dst in to {
+                self.slab.hold(payload);
+                self.push_copy(src, dst, payload, kind, Time(0), Content::Genuine);
+            }
+            return;
+        }
+        let copy = self.copy(src, to[0], kind, key, self.slab.get(payload), self.sendings);
+        let mut verdict = std::mem::take(&mut self.verdict);
+        verdict.clear();
+        if let Some(adversary) = &mut self.adversary {
+            adversary.judge(&copy, &mut verdict);
+        }
+        self.injected.faults += verdict.matched;
+        for &index in &verdict.deeds {
             self.slab.hold(payload);
-            self.push_copy(src, dst, payload, kind, Time(0), false);
+            self.deeds.push_back(Triggered { index, payload, src });
+        }
+        self.slab.hold(payload);
+        let told = self.tell(src, to[0], payload, kind, &verdict);
+        let (payload, content) = told.unwrap_or((payload, Content::Genuine));
+        for &dst in to {
+            match verdict.fate {
+                Fate::Hold(until, source) if told.is_some() => {
+                    self.slab.hold(payload);
+                    let from_client = self.io.seats.node(src).is_client();
+                    let header = Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, content };
+                    self.hold(Held { header, until, source, delay: verdict.delay });
+                }
+                Fate::Send if told.is_some() => {
+                    for _ in 0..=verdict.extra {
+                        self.slab.hold(payload);
+                        self.push_copy(src, dst, payload, kind, verdict.delay, content);
+                    }
+                }
+                _ => {
+                    self.injected.dropped += 1;
+                    self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
+                }
+            }
+        }
+        self.slab.release(payload);
+        self.verdict = verdict;
+    }
+
+    /// Records something about a message, if somebody wants to know.
+    pub(super) fn record_message(
+        &mut self,
+        payload: u32,
+        src: Seat,
+        dst: Seat,
+        what: impl FnOnce(SeatName, SeatName, String) -> What,
+    ) {
+        if self.io.recording.is_some() {
+            let text = Described(self.slab.get(payload)).to_string();
+            let what = what(self.io.seats.name(src), self.io.seats.name(dst), text);
+            self.io.record(what);
         }
     }
 
-    pub(super) fn send_judged(
+    pub(super) fn push_copy(
         &mut self,
         src: Seat,
         dst: Seat,
         payload: u32,
         kind: u8,
-        key: Option<RoundKey>,
+        delay: Time,
+        content: Content,
     ) {
-        let copy = self.copy(src, dst, kind, key, self.slab.get(payload), self.sendings);
-        let mut verdict = std::mem::take(&mut self.verdict);
-        verdict.fate = Fate::Send;
-        verdict.delay = Time(0);
-        verdict.extra = 0;
-        verdict.lies.clear();
-        verdict.deeds.clear();
-        verdict.matched = 0;
-        if let Some(adversary) = &mut self.adversary {
-            adversary.judge(&copy, &mut verdict);
-        }
-        self.injected.faults += verdict.matched;
-        for &deed in &verdict.deeds {
-            self.slab.hold(payload);
-            self.deeds.push_back((deed, Some(payload)));
-        }
-        self.slab.hold(payload);
-        let told = self.tell(src, dst, payload, kind, &verdict);
-        match (told, verdict.fate) {
-            (None, _) | (_, Fate::Drop) => {
-                self.injected.dropped += 1;
-                let payload = told.map_or(payload, |(payload, _)| payload);
-                if self.io.recording.is_some() {
-                    let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
-                    let text = Described(self.slab.get(payload)).to_string();
-                    self.io.record(What::Drop { src, dst, text });
-                }
-                self.slab.release(payload);
-            }
-            (Some((payload, lie)), fate) => {
-                for _ in 0..verdict.extra {
-                    self.slab.hold(payload);
-                    self.push_copy(src, dst, payload, kind, verdict.delay, lie);
-                }
-                match fate {
-                    Fate::Hold(until) => self.hold(src, dst, payload, kind, lie, until),
-                    _ => self.push_copy(src, dst, payload, kind, verdict.delay, lie),
-                }
-            }
-        }
-        self.verdict = verdict;
-    }
-
-    pub(super) fn push_copy(&mut self, src: Seat, dst: Seat, payload: u32, kind: u8, delay: Time, lie: bool) {
         let at = self.arrival(src, dst, delay);
         let from_client = self.io.seats.node(src).is_client();
-        self.push(Header { at, id: 0, payload, src, dst, kind, from_client, lie });
+        self.push(Header { at, id: 0, payload, src, dst, kind, from_client, content });
     }
 
     pub(super) fn push(&mut self, mut header: Header) {
@@ -225,34 +232,36 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn lose(&mut self, header: Header) {
         self.io.trail.add(4 << 60 | u64::from(header.id));
         self.injected.dropped += 1;
-        if self.io.recording.is_some() {
-            let (src, dst) = (self.io.seats.name(header.src), self.io.seats.name(header.dst));
-            let text = Described(self.slab.get(header.payload)).to_string();
-            self.io.record(What::Drop { src, dst, text });
-        }
+        let Header { payload, src, dst, .. } = header;
+        self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
         self.slab.release(header.payload);
         self.look();
     }
 
-    pub(super) fn hold(&mut self, src: Seat, dst: Seat, payload: u32, kind: u8, lie: bool, until: u64) {
-        let msg = self.slab.get(payload);
-        let same = |held: &Held| {
-            let other = &held.header;
+    /// Keeps a copy back; equal ones go out once.
+    fn hold(&mut self, held: Held) {
+        let Header { src, dst, payload, kind, .. } = held.header;
+        let same = |other: &Held| {
+            let other = &other.header;
+            let msg = self.slab.get(payload);
             other.src == src && other.dst == dst && other.kind == kind && self.slab.get(other.payload) == msg
         };
+        // Once the network is calm, nothing is released any more: it keeps nothing back then.
         if self.held.iter().any(same) {
-            // Equal copies go out once.
             self.slab.release(payload);
-            return;
+        } else if self.calm {
+            self.push_held(held);
+        } else {
+            self.injected.held += 1;
+            self.record_message(payload, src, dst, |src, dst, text| What::Hold { src, dst, text });
+            self.held.push(held);
         }
-        self.injected.held += 1;
-        let from_client = self.io.seats.node(src).is_client();
-        if self.io.recording.is_some() {
-            let text = Described(msg).to_string();
-            self.io.record(What::Hold { src: self.io.seats.name(src), dst: self.io.seats.name(dst), text });
-        }
-        let header = Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, lie };
-        self.held.push(Held { header, until });
+    }
+
+    fn push_held(&mut self, held: Held) {
+        let Held { mut header, delay, .. } = held;
+        header.at = self.arrival(header.src, header.dst, delay);
+        self.push(header);
     }
 
     /// Sends the held copies that may go.
@@ -260,13 +269,24 @@ impl<P: Protocol> Sim<P> {
         let mut i = 0;
         while i < self.held.len() {
             if may_go(self, &self.held[i]) {
-                let Held { mut header, .. } = self.held.remove(i);
-                header.at = self.arrival(header.src, header.dst, Time(0));
-                self.push(header);
+                let held = self.held.remove(i);
+                self.push_held(held);
             } else {
                 i += 1;
             }
         }
+    }
+
+    /// Whether the sender of a held copy has left the rounds for which it is held.
+    fn has_left(&self, held: &Held) -> bool {
+        let round = self.rounds[held.header.src.index()];
+        let position = match held.source {
+            RoundSource::SenderMax => round.number,
+            RoundSource::Named => P::number(round.key),
+            RoundSource::View | RoundSource::SenderView => round.key.view.0,
+            RoundSource::Global => self.highest_round,
+        };
+        u64::from(position) > held.until
     }
 
     /// A seat meets a round: its counter grows if the round is later than all before.
@@ -275,12 +295,12 @@ impl<P: Protocol> Sim<P> {
         if key <= round.key {
             return;
         }
-        round.number += P::advance(round.key, key).max(1);
+        round.number = round.number.saturating_add(P::advance(round.key, key).max(1));
         round.key = key;
         let number = round.number;
         self.highest_round = self.highest_round.max(number);
         if !self.held.is_empty() {
-            self.release(|sim, held| u64::from(sim.rounds[held.header.src.index()].number) > held.until);
+            self.release(Self::has_left);
         }
         if let Some(last) = self.last_fault_round
             && !self.calm

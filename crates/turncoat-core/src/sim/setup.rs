@@ -107,7 +107,9 @@ impl<P: Protocol> Sim<P> {
         self.queue.reset(&scenario.scheduler, seats);
         self.single = self.io.seats.further().next().is_none();
         self.scripted = scenario.scheduler.name == SchedulerName::Script;
-        self.attended = self.scripted || self.adversary.is_some() || scenario.scheduler.mutate > 0;
+        let timed_gst = matches!(self.network.gst, Some(Gst::Time(_)));
+        let lies = scenario.scheduler.mutate > 0;
+        self.attended = self.scripted || self.adversary.is_some() || lies || timed_gst;
         self.slab.clear();
         let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
         self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
@@ -119,6 +121,7 @@ impl<P: Protocol> Sim<P> {
             self.nodes.push(node);
         }
         self.deeds.clear();
+        self.firsts.clear();
         self.own.clear();
         self.held.clear();
         self.rounds.clear();
@@ -308,15 +311,17 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    pub(super) fn start(&mut self) {
-        self.guarded(|sim| {
-            for i in 0..sim.nodes.len() {
-                let seat = Seat(i as u8);
-                if !sim.dormant(seat) {
-                    sim.call(seat, AnyNode::on_start);
-                }
+    fn start(&mut self) {
+        for i in 0..self.nodes.len() {
+            let seat = Seat(i as u8);
+            // Whom a first message already stopped never starts.
+            if self.sleeps(seat) || !self.alive.contains(seat) {
+                continue;
             }
-            sim.look();
-        });
+            self.guarded(|sim| {
+                sim.call(seat, AnyNode::on_start);
+                sim.settle();
+            });
+        }
     }
 }

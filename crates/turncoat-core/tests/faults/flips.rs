@@ -55,7 +55,6 @@ fn garbage_crashes_a_node_only_where_the_scenario_says_so() {
     let violation = played.outcome.violation(Property::Crashed).expect("garbage crashes");
     assert!(violation.detail.contains("do not decode"), "{violation}");
     assert_eq!(played.outcome.injected.garbage, 3);
-    assert_eq!(played.numbers("p2"), [0; 0], "it is not there any more to hear p1");
 }
 
 /// p1's broadcast crashes whoever cannot decode it. p1 itself has its own copy, whatever becomes of others.

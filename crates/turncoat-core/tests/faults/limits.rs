@@ -72,14 +72,3 @@ fn too_many_faulty_replicas_are_refused_or_marked() {
     assert!(!play::<Ballot>(crashing_liar).outcome.over_budget, "one and the same");
     assert!(!play::<Ballot>("cluster.over-budget = true").outcome.over_budget, "allowed, and not used");
 }
-
-/// p2 believes another number, and says nothing: only its state tells the runs apart, and the fingerprint
-/// covers final states.
-#[test]
-fn runs_that_end_in_different_states_have_different_fingerprints() {
-    let run = |rest: &str| {
-        let letters = "adversary.byzantine = ['p0']\nprotocol.letters = ['10 p0>p2 letter 0.1']";
-        play::<Post>(&format!("{letters}\n{rest}")).outcome.fingerprint
-    };
-    assert_ne!(run(""), run("[[adversary.faults]]\nmutate = 'letter.no+1'"));
-}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# A campaign takes constant memory: ten times the runs, the same peak.
+#
+#   checks/memory.sh [SCALE]           SCALE (1) divides the numbers of runs, 100,000 and 1,000,000
+#
+# The peak is what the system says (VmHWM), looked at until the process ends. Linux only; skipped elsewhere.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scale=${1:-1}
+
+if ! grep -q VmHWM /proc/self/status 2>/dev/null; then
+    echo "memory: no /proc/PID/status with VmHWM, skipped"
+    exit 0
+fi
+cargo build --quiet --release -p turncoat-cli
+turncoat=$(realpath "${CARGO_TARGET_DIR:-target}/release/turncoat")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# peak RUNS: the most memory that a campaign has occupied, in KiB.
+peak() {
+    local pid now most=0
+    (cd "$folder" && exec "$turncoat" fuzz pbft --strategy byzzfuzz --until never --json --runs "$1") \
+        >"$folder/out" 2>"$folder/log" &
+    pid=$!
+    while now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+        most=$now
+        sleep 0.02
+    done
+    if ! wait "$pid"; then
+        cat "$folder/log" >&2
+        echo "memory: the campaign of $1 runs failed" >&2
+        exit 1
+    fi
+    echo "$most"
+}
+
+few=$((100000 / scale))
+many=$((1000000 / scale))
+before=$(peak "$few")
+after=$(peak "$many")
+echo "memory: $before KiB after $few runs, $after KiB after $many"
+if [ $((after * 100)) -gt $((before * 105)) ]; then
+    echo "memory: FAILED, it grew by more than 5 %"
+    exit 1
+fi
