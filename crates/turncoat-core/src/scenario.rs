@@ -526,7 +526,20 @@ impl Scenario {
             default.remove(kept);
         }
         strip(&mut table, &default);
-        toml::to_string(&table).expect("a scenario is a TOML document")
+        // Faults come last, each in one table with its effect on one line: they are the story.
+        let adversary = table.get_mut("adversary").and_then(toml::Value::as_table_mut);
+        let faults = adversary.and_then(|adversary| adversary.remove("faults"));
+        if table.get("adversary").and_then(toml::Value::as_table).is_some_and(toml::Table::is_empty) {
+            table.remove("adversary");
+        }
+        let mut text = toml::to_string(&table).expect("a scenario is a TOML document");
+        for fault in faults.iter().flat_map(|faults| faults.as_array()).flatten() {
+            text.push_str("\n[[adversary.faults]]\n");
+            for (key, value) in fault.as_table().into_iter().flatten() {
+                text.push_str(&format!("{key} = {value}\n"));
+            }
+        }
+        text
     }
 
     /// All keys, defaults included.

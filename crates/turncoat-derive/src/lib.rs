@@ -26,6 +26,7 @@
 //! `#[message(specials = PATH)]` on the enum names a `&'static [Special<Self>]`: mutations that no single
 //! field gives, such as a request exchanged together with its digest.
 
+use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
@@ -154,13 +155,30 @@ fn labels(attrs: &[Attribute]) -> Result<Vec<Ident>> {
     Ok(labels)
 }
 
+/// Where the deriving crate finds the kernel: directly, or through the facade.
+fn kernel() -> TokenStream {
+    match (crate_name("turncoat-core"), crate_name("turncoat")) {
+        (Ok(FoundCrate::Name(name)), _) => {
+            let name = Ident::new(&name, Span::call_site());
+            quote!(::#name)
+        }
+        (Err(_), Ok(FoundCrate::Name(name))) => {
+            let name = Ident::new(&name, Span::call_site());
+            quote!(::#name::core)
+        }
+        // The kernel knows itself by its own name.
+        _ => quote!(::turncoat_core),
+    }
+}
+
 /// `use` lines for generated code.
 fn imports() -> TokenStream {
+    let kernel = kernel();
     quote! {
         #[allow(unused_imports)]
-        use ::turncoat_core::part::{Depth, Liar, Mutation, Part};
+        use #kernel::part::{Depth, Liar, Mutation, Part};
         #[allow(unused_imports)]
-        use ::turncoat_core::{client::Request, ids::NodeSet, message::{Message, RoundKey}, sign::Signed};
+        use #kernel::{client::Request, ids::{NodeSet, Slot}, message::{Message, RoundKey}, sign::Signed};
     }
 }
 
@@ -310,11 +328,11 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
         view_changes.push(round.view_change);
     }
     let name = &input.ident;
-    let imports = imports();
+    let (imports, kernel) = (imports(), kernel());
     Ok(quote! {
         const _: () = {
             #imports
-            use ::turncoat_core::message::{Special, special_rows};
+            use #kernel::message::{Special, special_rows};
 
             #[automatically_derived]
             #[allow(unused_variables)]
@@ -323,7 +341,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                 const VIEW_CHANGE: &'static [bool] = &[#(#view_changes),*];
                 fn kind(&self) -> u8 { match self { #(#kind_arms)* } }
                 fn round(&self) -> Option<RoundKey> { match self { #(#round_arms)* } }
-                fn slot(&self) -> Option<::turncoat_core::ids::Slot> { match self { #(#slot_arms)* } }
+                fn slot(&self) -> Option<Slot> { match self { #(#slot_arms)* } }
                 fn mutations_of(kind: u8, table: &mut Vec<Mutation>) {
                     let depth = Depth::default();
                     match kind {

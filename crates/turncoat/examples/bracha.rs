@@ -3,10 +3,7 @@
 //! p0 sends a value, and up to f of n >= 3f+1 processes lie, p0 perhaps among them. Still no two correct
 //! processes deliver different values, and if one delivers, all do. Run it: `cargo run --example bracha`.
 
-use std::sync::atomic::AtomicBool;
-
 use serde::{Deserialize, Serialize};
-use turncoat::lab::campaign::{Campaign, Until};
 use turncoat::*;
 
 /// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
@@ -94,14 +91,14 @@ impl Protocol for Bracha {
     type Msg = Msg;
     type Timer = ();
     type Replica = Process;
-    type Client = Process;
+    type Client = NoClient;
     type Config = Config;
 
     fn replica(_: NodeId, _: &Cluster, &config: &Config) -> Process {
         Process { config, ..Process::default() }
     }
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> Process {
-        unreachable!("nobody asks for anything: see `scenario`")
+    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
+        NoClient
     }
     /// INIT is round 1, ECHO 2, READY 3.
     fn number(key: RoundKey) -> u32 {
@@ -122,20 +119,10 @@ pub(crate) fn scenario(flags: &str) -> Scenario {
 
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() {
-    // In each run a random process lies once, and the network splits once, in one of the three rounds.
-    let params = [("c", "1"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.into(), value.into()));
     for flags in ["", "echo-f1 = true, deliver-f1 = true"] {
-        let campaign = Campaign {
-            entry: &Entry::of::<Bracha>(),
-            base: &scenario(flags),
-            make: &|base| Ok(strategies::make("byzzfuzz", base, &params)?),
-            seed: Seed(1),
-            runs: Some(10_000),
-            jobs: 2,
-            until: Until::First,
-            stop: &AtomicBool::new(false),
-        };
-        let summary = campaign.run(&mut |_| {}).expect("a campaign");
+        // In each run a random process lies once, and the network splits once, in one of the three rounds.
+        let params = [("c", "1"), ("d", "1"), ("r", "3")];
+        let summary = fuzz::<Bracha>(&scenario(flags), "byzzfuzz", &params, 10_000).expect("a campaign");
         println!("bracha {flags}: {} runs, {} violations", summary.runs, summary.violating);
         for finding in summary.first.values() {
             println!("run {}: {}\n{}", finding.index, finding.violation, finding.scenario.to_toml());

@@ -7,16 +7,24 @@
 //! |---|---|
 //! | messages | [`Message`], [`Part`], [`Signed`], [`Cert`] |
 //! | replicas | [`Protocol`], [`Node`], [`Context`], [`Votes`], [`Ballots`] |
-//! | clients | [`QuorumClient`], [`Service`], or none |
-//! | tests | [`Scenario`], [`Story`], [`execute`], [`lab`], [`strategies`] |
+//! | clients | [`QuorumClient`], [`Service`], or [`NoClient`] |
+//! | tests | [`Scenario`], [`Story`], [`execute`], [`fuzz`] |
 #![forbid(unsafe_code)]
+
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+
+use turncoat_lab::campaign::{Campaign, CampaignError, Until};
+use turncoat_lab::summary::Summary;
 
 pub use turncoat_core as core;
 pub use turncoat_lab as lab;
 pub use turncoat_strategies as strategies;
 
 pub use turncoat_core::check::Check;
-pub use turncoat_core::client::{ClientTimer, Op, QuorumClient, Reply, ReplyQuorum, Request, Service};
+pub use turncoat_core::client::{
+    ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuorum, Request, Service,
+};
 pub use turncoat_core::hash::Digest;
 pub use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 pub use turncoat_core::message::{Message, MutationTable, RoundKey, Special};
@@ -30,3 +38,30 @@ pub use turncoat_core::sim::Sim;
 pub use turncoat_core::story::Story;
 pub use turncoat_core::votes::{Ballots, Votes};
 pub use turncoat_core::{Message, Part};
+
+/// Fuzzes protocol `P` until the first violation: `runs` runs at the most, on all cores, scenarios by `strategy`.
+///
+/// The summary is the same whatever the number of cores. `params` are the strategy's, by name.
+///
+/// # Errors
+/// If the base scenario cannot run, or the strategy does not know itself or a parameter.
+pub fn fuzz<P: Protocol>(
+    base: &Scenario,
+    strategy: &str,
+    params: &[(&str, &str)],
+    runs: u64,
+) -> Result<Summary, CampaignError> {
+    let params: Vec<(String, String)> =
+        params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let campaign = Campaign {
+        entry: &Entry::of::<P>(),
+        base,
+        make: &|base| Ok(strategies::make(strategy, base, &params)?),
+        seed: base.seed,
+        runs: Some(runs),
+        jobs: available_parallelism().map_or(1, std::num::NonZero::get),
+        until: Until::First,
+        stop: &AtomicBool::new(false),
+    };
+    campaign.run(&mut |_| {})
+}
