@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
-use crate::node::{ClientWork, Context, Node, Protocol, State, Vitals, Waiting};
+use crate::node::{ClientWork, Context, Node, Protocol, Vitals, Waiting};
 use crate::part::{Depth, Liar, Mutation, Part};
 use crate::scenario::Target;
 use crate::sign::Signed;
@@ -326,13 +326,7 @@ impl<P: Service> Node<P> for QuorumClient {
         Vitals { view: self.view, waiting: waiting.collect(), ..Vitals::default() }
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
-
-    fn state(&self) -> Option<&dyn State> {
-        Some(self)
-    }
+    crate::open_state!();
 }
 
 /// The client of a protocol that has none.

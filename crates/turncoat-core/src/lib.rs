@@ -35,11 +35,27 @@ pub mod runner;
 pub mod scenario;
 pub mod schedule;
 pub mod seats;
+pub mod service;
 pub mod sign;
 pub mod sim;
 pub mod story;
 pub mod strategy;
 pub mod votes;
 mod wheel;
+pub mod window;
 
 pub use turncoat_derive::{Message, Part};
+
+/// [`Node::fork`](node::Node::fork) and [`Node::state`](node::Node::state) of a node that is
+/// `Clone + Hash + Debug + Serialize`.
+#[macro_export]
+macro_rules! open_state {
+    () => {
+        fn fork(&self) -> Option<Self> {
+            Some(self.clone())
+        }
+        fn state(&self) -> Option<&dyn $crate::node::State> {
+            Some(self)
+        }
+    };
+}

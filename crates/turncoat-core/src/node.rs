@@ -341,10 +341,11 @@ impl<P: Protocol> Context<'_, P> {
         self.io.rng()
     }
 
-    /// Notes that the run has done something worth counting: an index into [`Protocol::MARKS`].
-    pub fn mark(&mut self, mark: usize) {
-        debug_assert!(mark < P::MARKS.len());
-        self.io.marks |= 1 << mark;
+    /// Notes that the run has done something worth counting: one of [`Protocol::MARKS`].
+    pub fn mark(&mut self, mark: &'static str) {
+        let index = P::MARKS.iter().position(|&known| known == mark);
+        debug_assert!(index.is_some(), "`{mark}` is not among the marks of {}", P::NAME);
+        self.io.marks |= index.map_or(0, |index| 1 << index);
     }
 
     /// A line for the trace, made only if somebody reads it.

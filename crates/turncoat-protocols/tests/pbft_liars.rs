@@ -17,7 +17,7 @@ fn an_equivocating_leader_that_falls_silent_gets_nothing_decided() {
     s.mutate("p0>p2,p3 pre-prepare", "pre-prepare.digest=other").deliver("p0>* pre-prepare");
     s.crash("p0").deliver_all();
     expect_logs(&s, &BACKUPS, &NOTHING);
-    let prepared = |who| s.json(who)["window"][0]["prepared"].is_object();
+    let prepared = |who| s.json(who)["window"]["entries"][0]["prepared"].is_object();
     assert_eq!(BACKUPS.map(prepared), [false, true, true]);
     s.timeout("p2", "request").timeout("p3", "request").deliver_all();
     assert_eq!(proposals(&s, "p1"), ["r2@1"]);
@@ -40,7 +40,7 @@ fn an_equivocating_leader_that_votes_for_both_gets_one_decided() {
     s.hold("c1>p0 request").deliver_all();
     expect_logs(&s, &["p2", "p3"], &["r2"]);
     s.expect_log("p1", &[]);
-    assert!(s.json("p1")["window"][0]["prepared"].is_null());
+    assert!(s.json("p1")["window"]["entries"][0]["prepared"].is_null());
     s.heal();
     completes(&mut s);
     let logs = BACKUPS.map(|who| s.log(who));

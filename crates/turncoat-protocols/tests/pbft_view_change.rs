@@ -278,7 +278,7 @@ fn who_has_voted_for_a_view_prepares_nothing_in_the_old_one() {
     expect(&s, &["p2"], "status", changing(1));
     s.deliver("*>p1,p2 prepare").deliver("p0>p1,p2 commit");
     for who in ["p1", "p2"] {
-        assert!(s.json(who)["window"][0]["prepared"].is_null(), "{who}");
+        assert!(s.json(who)["window"]["entries"][0]["prepared"].is_null(), "{who}");
         s.expect_log(who, &[]);
     }
     assert!(!s.in_flight("p1,p2>* commit"));
@@ -304,7 +304,7 @@ fn only_a_full_proof_extends_the_log_of_a_frozen_replica() {
         s.deliver("c0>p0 request").deliver("p0>* pre-prepare").timeout("p2", "request").deliver_all();
         expect_logs(&s, &["p0", "p1", "p3"], &["r1"]);
         expect_logs(&s, &["p2"], &NOTHING);
-        assert!(s.json("p2")["window"][0]["prepared"].is_null());
+        assert!(s.json("p2")["window"]["entries"][0]["prepared"].is_null());
 
         s.timeout("p2", "retransmit").deliver("p2>* slot-fetch");
         tell(&mut s, "p0>p2 slot-proof", lies);
@@ -328,7 +328,7 @@ fn a_vote_of_the_new_view_that_overtakes_new_view_is_kept() {
     s.deliver("p1>p2 new-view").deliver("p2>p3 prepare");
     expect(&s, &["p3"], "status", changing(1));
     s.deliver("p1>p3 new-view");
-    assert_eq!(s.json("p3")["window"][0]["prepared"]["pre_prepare"]["body"]["view"], 1);
+    assert_eq!(s.json("p3")["window"]["entries"][0]["prepared"]["pre_prepare"]["body"]["view"], 1);
     completes(&mut s);
     expect_logs(&s, &BACKUPS, &["r1"]);
 }

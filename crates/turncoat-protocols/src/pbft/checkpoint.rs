@@ -8,10 +8,10 @@ use turncoat_core::ids::{NodeId, Slot};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
 
-use super::messages::{Checkpoint, Fetch, Msg, SlotProof, State};
+use super::Timer;
+use super::messages::{Checkpoint, Msg, SlotProof, State};
 use super::replica::{Cx, Entry, Replica};
 use super::view_change::is_genuine;
-use super::{Timer, mark};
 
 /// The digest of a history and one more execution.
 fn chained(chain: Digest, entry: &Option<Request>) -> Digest {
@@ -41,16 +41,16 @@ impl Replica {
 
     pub(super) fn resend_checkpoint(&mut self, cx: &mut Cx<'_>) {
         let seq = self.last_own_checkpoint();
-        if seq > self.h {
+        if seq > self.window.low() {
             cx.to_others(Msg::Checkpoint(cx.sign(Checkpoint { seq, digest: self.history(seq) })));
         }
     }
 
     pub(super) fn on_checkpoint(&mut self, m: &Signed<Checkpoint>, cx: &mut Cx<'_>) {
-        if m.seq <= self.h || !m.seq.0.is_multiple_of(self.config.checkpoint) {
+        if m.seq <= self.window.low() || !m.seq.0.is_multiple_of(self.config.checkpoint) {
             return;
         }
-        let high = self.high();
+        let high = self.window.high();
         let votes = self.checkpoints.entry(m.signer()).or_default();
         if votes.iter().any(|vote| vote.seq == m.seq) {
             return;
@@ -77,7 +77,7 @@ impl Replica {
         let Some(proof) = self.checkpoint_proof(seq, cx) else { return };
         let quorum = proof.voters().len() >= cx.cluster().quorum();
         if self.last_exec() < seq || self.history(seq) != proof.digest {
-            if quorum || seq > self.high() {
+            if quorum || seq > self.window.high() {
                 self.fetch_up_to(seq, cx);
             }
         } else if quorum {
@@ -88,16 +88,12 @@ impl Replica {
 
     /// h := n; everything up to n is forgotten. The reply table is not: it belongs to the service.
     pub(super) fn stabilise(&mut self, proof: &Cert<Checkpoint>, cx: &mut Cx<'_>) {
-        if proof.seq <= self.h {
+        if proof.seq <= self.window.low() {
             return;
         }
-        cx.mark(mark::STABLE_CHECKPOINT);
-        let passed = ((proof.seq.0 - self.h.0) as usize).min(self.window.len());
-        self.window.rotate_left(passed);
-        let kept = self.window.len() - passed;
-        self.window.range_mut(kept..).for_each(|entry| *entry = Entry::default());
-        self.h = proof.seq;
-        self.next_seq = self.next_seq.max(self.h);
+        cx.mark("stable-checkpoint");
+        self.window.advance(proof.seq);
+        self.next_seq = self.next_seq.max(proof.seq);
         self.stable_proof = Some(proof.clone());
         self.checkpoints.values_mut().for_each(|votes| votes.retain(|vote| vote.seq > proof.seq));
     }
@@ -114,16 +110,16 @@ impl Replica {
     /// Asks for the history, again and again until it comes.
     pub(super) fn fetch(&mut self, cx: &mut Cx<'_>) {
         if let Some(seq) = self.fetching {
-            cx.to_others(Msg::Fetch(Fetch { after: self.last_exec(), seq }));
+            cx.to_others(Msg::Fetch { after: self.last_exec(), seq });
             cx.set_timer(Timer::Fetch, self.config.retransmit);
         }
     }
 
     /// Answers with the stable checkpoint if it reaches that far, else with what is known of the one asked for.
-    pub(super) fn on_fetch(&mut self, from: NodeId, m: &Fetch, cx: &mut Cx<'_>) {
-        let stable = self.stable_proof.clone().filter(|proof| proof.seq >= m.seq);
-        if let Some(proof) = stable.or_else(|| self.checkpoint_proof(m.seq, cx)) {
-            self.send_state(from, m.after, proof, cx);
+    pub(super) fn on_fetch(&mut self, from: NodeId, after: Slot, seq: Slot, cx: &mut Cx<'_>) {
+        let stable = self.stable_proof.clone().filter(|proof| proof.seq >= seq);
+        if let Some(proof) = stable.or_else(|| self.checkpoint_proof(seq, cx)) {
+            self.send_state(from, after, proof, cx);
         }
     }
 
@@ -144,7 +140,7 @@ impl Replica {
         if voters.len() < cx.cluster().weak() || missing.iter().fold(self.chain, chained) != m.proof.digest {
             return;
         }
-        cx.mark(mark::STATE_TRANSFER);
+        cx.mark("state-transfer");
         missing.iter().for_each(|&entry| self.apply(entry, voters, cx));
         if self.fetching.is_some_and(|target| target <= end) {
             self.fetching = None;
@@ -168,7 +164,10 @@ impl Replica {
             let agree = |vote| entry.hints.values().filter(|&other| other == vote).count() >= weak;
             entry.commits.winner(weak).is_some() || entry.hints.values().any(agree)
         };
-        if self.config.slot_fetch && self.last_exec() >= self.h && self.unexecuted().any(hinted) {
+        if self.config.slot_fetch
+            && self.last_exec() >= self.window.low()
+            && self.window.above(self.last_exec()).any(hinted)
+        {
             cx.to_others(Msg::SlotFetch(self.last_exec().next()));
         }
     }
@@ -176,10 +175,13 @@ impl Replica {
     pub(super) fn on_slot_fetch(&mut self, from: NodeId, seq: Slot, cx: &mut Cx<'_>) {
         match self.stable_proof.clone() {
             // Passed by a checkpoint: the history up to it answers the question.
-            Some(proof) if seq <= self.h => self.send_state(from, Slot(seq.0.saturating_sub(1)), proof, cx),
+            Some(proof) if seq <= self.window.low() => {
+                self.send_state(from, Slot(seq.0.saturating_sub(1)), proof, cx)
+            }
             _ => {
                 for seq in seq.0..=self.last_exec().0 {
-                    if let Some(proof) = self.entry(Slot(seq)).and_then(|entry| entry.committed.clone()) {
+                    if let Some(proof) = self.window.get(Slot(seq)).and_then(|entry| entry.committed.clone())
+                    {
                         cx.send(from, Msg::SlotProof(proof));
                     }
                 }
@@ -193,9 +195,9 @@ impl Replica {
         let certified = is_genuine(pp, cx)
             && (commits.view, commits.seq, commits.digest) == (pp.view, pp.seq, pp.digest)
             && commits.voters().and(cx.cluster().replicas()).len() >= cx.cluster().quorum();
-        if let Some(entry) = self.entry(pp.seq).filter(|entry| certified && entry.committed.is_none()) {
+        if let Some(entry) = self.window.get(pp.seq).filter(|entry| certified && entry.committed.is_none()) {
             entry.committed = Some(m.clone());
-            cx.mark(mark::SLOT_FETCH);
+            cx.mark("slot-fetch");
             self.execute(cx);
         }
     }

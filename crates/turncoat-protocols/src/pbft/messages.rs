@@ -36,8 +36,9 @@ pub enum Msg {
     #[message(slot = m.seq)]
     Checkpoint(Signed<Checkpoint>),
     /// Asks for the history after the number `after` up to the checkpoint `seq`.
-    #[message(slot = m.seq)]
-    Fetch(Fetch),
+    #[message(slot = *seq)]
+    #[expect(missing_docs, reason = "the line above says it")]
+    Fetch { after: Slot, seq: Slot },
     /// The answer.
     State(Arc<State>),
     /// Asks for the proof that this number is committed.
@@ -123,13 +124,6 @@ pub struct NewView {
     pub(super) view: View,
     pub(super) votes: Vec<Arc<Signed<ViewChange>>>,
     pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
-}
-
-/// FETCH(after, n).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-pub struct Fetch {
-    pub(super) after: Slot,
-    pub(super) seq: Slot,
 }
 
 /// The history from `after` to a checkpoint, none for a no-op, and f+1 or more CHECKPOINTs that prove it.

@@ -88,16 +88,6 @@ impl From<ClientTimer> for Timer {
     }
 }
 
-/// What runs are counted for: indices into [`Protocol::MARKS`].
-mod mark {
-    pub(super) const VIEW_CHANGE: usize = 0;
-    pub(super) const NEW_VIEW: usize = 1;
-    pub(super) const NEW_VIEW_NULL: usize = 2;
-    pub(super) const STABLE_CHECKPOINT: usize = 3;
-    pub(super) const STATE_TRANSFER: usize = 4;
-    pub(super) const SLOT_FETCH: usize = 5;
-}
-
 impl Protocol for Pbft {
     const NAME: &'static str = "pbft";
     const ABOUT: &'static str =

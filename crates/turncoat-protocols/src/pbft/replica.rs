@@ -1,15 +1,17 @@
 //! A replica: its state, the normal case, its timers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::node::{Context, Node, State, Vitals, Waiting};
+use turncoat_core::node::{Context, Node, Vitals, Waiting};
+use turncoat_core::service::{Clients, Register};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
+use turncoat_core::window::Window;
 
 use super::messages::{
     Checkpoint, Commit, Msg, NewView, PrePrepare, Prepare, Prepared, Reply, SlotProof, ViewChange,
@@ -47,22 +49,17 @@ pub struct Replica {
     pub(super) config: Config,
     pub(super) view: View,
     pub(super) status: Status,
-    /// The last stable checkpoint; numbers h < n <= h+L are valid.
-    pub(super) h: Slot,
+    /// Numbers h < n <= h+L are valid, where h is the last stable checkpoint.
+    pub(super) window: Window<Entry>,
     pub(super) stable_proof: Option<Cert<Checkpoint>>,
-    /// Entry i is for number h+1+i.
-    pub(super) window: VecDeque<Entry>,
     /// The primary's: the last number that it assigned, and what each client got in this view.
     pub(super) next_seq: Slot,
     pub(super) assigned: BTreeMap<NodeId, (u32, Slot)>,
-    /// The newest request of each client that is not executed yet, in the order in which they came.
-    pub(super) pending: Vec<Signed<Request>>,
-
-    // The service: all of it follows from the log.
+    pub(super) clients: Clients<Reply>,
+    /// What was executed; its digest, and the service, follow from it.
     pub(super) log: Vec<Option<Request>>,
     pub(super) chain: Digest,
-    pub(super) register: u64,
-    pub(super) replies: BTreeMap<NodeId, Reply>,
+    register: Register,
 
     pub(super) checkpoints: BTreeMap<NodeId, Vec<Signed<Checkpoint>>>,
     pub(super) fetching: Option<Slot>,
@@ -87,29 +84,13 @@ const FUTURE_MAX: usize = 64;
 impl Replica {
     pub(super) fn new(mut config: Config) -> Self {
         config.window = if config.window == 0 { 2 * config.checkpoint } else { config.window };
-        let window = std::iter::repeat_with(Entry::default).take(config.window as usize).collect();
+        let window = Window::new(config.window);
         Self { config, window, timeout: config.request_timeout, ..Self::default() }
     }
 
     /// The last number executed.
     pub(super) fn last_exec(&self) -> Slot {
         Slot(self.log.len() as u32)
-    }
-
-    /// The highest valid number.
-    pub(super) const fn high(&self) -> Slot {
-        Slot(self.h.0 + self.config.window)
-    }
-
-    /// The entry of a number within the window.
-    pub(super) fn entry(&mut self, seq: Slot) -> Option<&mut Entry> {
-        let index = seq.0.checked_sub(self.h.0 + 1)?;
-        self.window.get_mut(index as usize)
-    }
-
-    /// The entries above the last execution.
-    pub(super) fn unexecuted(&self) -> impl Iterator<Item = &Entry> {
-        self.window.iter().skip(self.last_exec().0.saturating_sub(self.h.0) as usize)
     }
 
     pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
@@ -126,15 +107,15 @@ impl Replica {
         if request.read_only {
             // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
-                let (view, seq, result) = (self.view, self.last_exec(), self.register);
+                let (view, seq, result) = (self.view, self.last_exec(), self.register.0);
                 cx.send(client, Msg::Reply(cx.sign(Reply { view, seq, ts, client, result })));
             }
             return;
         }
-        match self.replies.get(&client) {
-            Some(last) if ts < last.ts => return,
-            Some(last) if ts == last.ts => return cx.send(client, Msg::Reply(cx.sign(*last))),
-            _ => self.note_pending(request),
+        match self.clients.last_reply(client) {
+            Some((last, _)) if ts < *last => return,
+            Some((last, reply)) if ts == *last => return cx.send(client, Msg::Reply(cx.sign(*reply))),
+            _ => self.clients.note(request),
         }
         if self.status != Status::Normal {
             return;
@@ -151,23 +132,14 @@ impl Replica {
         }
     }
 
-    pub(super) fn note_pending(&mut self, request: &Signed<Request>) {
-        let executed = self.replies.get(&request.client).is_some_and(|last| request.ts <= last.ts);
-        let known = |pending: &Signed<Request>| pending.client == request.client && pending.ts >= request.ts;
-        if !executed && !self.pending.iter().any(known) {
-            self.pending.retain(|pending| pending.client != request.client);
-            self.pending.push(*request);
-        }
-    }
-
     /// The primary assigns numbers to pending requests, as far as the window reaches.
     pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
         if self.status != Status::Normal || !self.is_primary(cx) {
             return;
         }
-        for request in &self.pending {
+        for request in self.clients.pending() {
             let assigned = self.assigned.get(&request.client).is_some_and(|&(ts, _)| ts >= request.ts);
-            if assigned || self.next_seq >= self.high() {
+            if assigned || self.next_seq >= self.window.high() {
                 continue;
             }
             self.next_seq = self.next_seq.next();
@@ -202,10 +174,10 @@ impl Replica {
             }
             // Kept even before the PRE-PREPARE. The primary has no PREPARE.
             Msg::Prepare(m) if from != cx.leader(view) => {
-                self.entry(seq).map(|entry| entry.prepares.add(m));
+                self.window.get(seq).map(|entry| entry.prepares.add(m));
             }
             Msg::Commit(m) => {
-                self.entry(seq).map(|entry| entry.commits.add(m));
+                self.window.get(seq).map(|entry| entry.commits.add(m));
             }
             _ => {}
         }
@@ -215,7 +187,7 @@ impl Replica {
     /// Later views are kept for later, older ones answered with the NEW-VIEW; who is frozen takes part in none.
     fn on_other_view(&mut self, from: NodeId, view: View, msg: &Msg, cx: &mut Cx<'_>) {
         if let Msg::Commit(m) = msg
-            && let Some(entry) = self.entry(m.seq)
+            && let Some(entry) = self.window.get(m.seq)
         {
             entry.hints.insert(from, (m.view, m.digest));
         }
@@ -229,10 +201,10 @@ impl Replica {
     /// Accepts a proposal, unless another one was accepted for the same view and number.
     pub(super) fn accept(&mut self, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
         let backup = !self.is_primary(cx);
-        let Some(entry) = self.entry(m.seq).filter(|entry| entry.pre_prepare.is_none()) else { return };
+        let Some(entry) = self.window.get(m.seq).filter(|entry| entry.pre_prepare.is_none()) else { return };
         entry.pre_prepare = Some(m.clone());
         if let Some(request) = &m.request {
-            self.note_pending(request);
+            self.clients.note(request);
         }
         if backup {
             cx.broadcast(Msg::Prepare(cx.sign(Prepare { view: m.view, seq: m.seq, digest: m.digest })));
@@ -243,7 +215,7 @@ impl Replica {
     pub(super) fn advance(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let quorum = cx.cluster().quorum();
         let backups = cx.cluster().replicas().without(NodeSet::one(cx.leader(self.view)));
-        let Some(entry) = self.entry(seq) else { return };
+        let Some(entry) = self.window.get(seq) else { return };
         let Some(m) = &entry.pre_prepare else { return };
         let (view, digest) = (m.view, m.digest);
 
@@ -266,13 +238,13 @@ impl Replica {
 
     /// Executes what is committed, in order and without gaps.
     pub(super) fn execute(&mut self, cx: &mut Cx<'_>) {
-        while let Some(proof) = self.entry(self.last_exec().next()).and_then(|entry| entry.committed.clone())
+        while let Some(proof) =
+            self.window.get(self.last_exec().next()).and_then(|entry| entry.committed.clone())
         {
             // A request that was executed before is a no-op: a faulty primary may propose it twice.
-            let fresh = |r: &Request| self.replies.get(&r.client).is_none_or(|last| last.ts < r.ts);
-            let request = proof.pre_prepare.request.as_deref().copied().filter(fresh);
+            let request = proof.pre_prepare.request.as_deref().copied().filter(|r| self.clients.is_fresh(r));
             self.apply(request, proof.commits.voters(), cx);
-            if let Some(reply) = request.and_then(|r| self.replies.get(&r.client)) {
+            if let Some((_, reply)) = request.and_then(|r| self.clients.last_reply(r.client)) {
                 cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
             }
             self.take_checkpoint(cx);
@@ -285,11 +257,10 @@ impl Replica {
         self.log.push(request);
         self.chain = Digest::of(&(self.chain, id));
         cx.commit(self.last_exec(), id, request.as_slice(), voters);
-        let Some(Request { client, ts, op, .. }) = request else { return };
-        self.register = operate(self.register, op.as_str());
-        let (view, seq, result) = (self.view, self.last_exec(), self.register);
-        self.replies.insert(client, Reply { view, seq, ts, client, result });
-        self.pending.retain(|pending| pending.client != client || pending.ts > ts);
+        let Some(request) = request else { return };
+        let result = self.register.operate(request.op.as_str());
+        let (view, seq, ts, client) = (self.view, self.last_exec(), request.ts, request.client);
+        self.clients.executed(&request, Reply { view, seq, ts, client, result });
         self.fresh_view = false;
         self.timeout = self.config.request_timeout;
     }
@@ -299,7 +270,7 @@ impl Replica {
     /// Sends own messages of this view about a number again.
     fn resend(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let primary = self.is_primary(cx);
-        let Some(entry) = self.entry(seq) else { return };
+        let Some(entry) = self.window.get(seq) else { return };
         let Some(m) = &entry.pre_prepare else { return };
         let (view, digest) = (m.view, m.digest);
         cx.to_others(match primary {
@@ -312,7 +283,7 @@ impl Replica {
     }
 
     fn resend_slots(&mut self, cx: &mut Cx<'_>) {
-        (self.last_exec().0 + 1..=self.high().0).for_each(|seq| self.resend(Slot(seq), cx));
+        (self.last_exec().0 + 1..=self.window.high().0).for_each(|seq| self.resend(Slot(seq), cx));
     }
 
     /// Whether something is unanswered.
@@ -321,15 +292,16 @@ impl Replica {
             entry.pre_prepare.is_some() || !entry.hints.is_empty() || !entry.commits.seen().is_empty()
         };
         self.status != Status::Normal
-            || !self.pending.is_empty()
+            || !self.clients.pending().is_empty()
             || !self.future.is_empty()
-            || self.last_own_checkpoint() > self.h
-            || self.unexecuted().any(open)
+            || self.last_own_checkpoint() > self.window.low()
+            || self.window.above(self.last_exec()).any(open)
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        let waits = |awaited| self.pending.iter().any(|pending| (pending.client, pending.ts) == awaited);
+        let waits =
+            |awaited| self.clients.pending().iter().any(|pending| (pending.client, pending.ts) == awaited);
         let stop = self.status != Status::Normal || self.awaited.is_some_and(|awaited| !waits(awaited));
         if stop && self.awaited.take().is_some() {
             cx.cancel_timer(Timer::Request);
@@ -337,7 +309,7 @@ impl Replica {
         // A backup waits for the oldest pending request. The primary does not suspect itself.
         if self.status == Status::Normal
             && self.awaited.is_none()
-            && let Some(oldest) = self.pending.first()
+            && let Some(oldest) = self.clients.pending().first()
             && !self.is_primary(cx)
         {
             self.awaited = Some((oldest.client, oldest.ts));
@@ -350,16 +322,6 @@ impl Replica {
     }
 }
 
-/// The service: one register. `+k` adds, `*k` multiplies, `get` reads; anything else is written as it is.
-fn operate(register: u64, op: &str) -> u64 {
-    match (op.get(..1), op.get(1..).and_then(|digits| digits.parse::<u64>().ok())) {
-        (Some("+"), Some(k)) => register.wrapping_add(k),
-        (Some("*"), Some(k)) => register.wrapping_mul(k),
-        _ if op == "get" => register,
-        _ => Digest::of(op).0,
-    }
-}
-
 impl Node<Pbft> for Replica {
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
@@ -369,7 +331,7 @@ impl Node<Pbft> for Replica {
             Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
             Msg::NewView(m) => self.on_new_view(m, cx),
             Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
-            Msg::Fetch(m) => self.on_fetch(from, m, cx),
+            Msg::Fetch { after, seq } => self.on_fetch(from, *after, *seq, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::SlotFetch(seq) => self.on_slot_fetch(from, *seq, cx),
             Msg::SlotProof(m) => self.on_slot_proof(m, cx),
@@ -420,15 +382,14 @@ impl Node<Pbft> for Replica {
     }
 
     fn vitals(&self) -> Vitals {
-        let next = self.unexecuted().next();
-        let waiting = next.filter(|_| !self.pending.is_empty()).map(|entry| {
-            let (kind, have) = match &entry.pre_prepare {
-                None => ("pre-prepare", 0),
-                Some(_) if entry.sent_commit => ("commit", entry.commits.seen().len()),
-                Some(_) => ("prepare", entry.prepares.seen().len()),
-            };
-            Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 }
-        });
+        let next = self.window.above(self.last_exec()).next();
+        let wait = |kind, have| Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 };
+        let waiting =
+            next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match &entry.pre_prepare {
+                None => wait("pre-prepare", 0),
+                Some(_) if entry.sent_commit => wait("commit", entry.commits.seen().len()),
+                Some(_) => wait("prepare", entry.prepares.seen().len()),
+            });
         Vitals {
             view: self.view,
             changing_view: self.status != Status::Normal,
@@ -440,11 +401,5 @@ impl Node<Pbft> for Replica {
         }
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
-
-    fn state(&self) -> Option<&dyn State> {
-        Some(self)
-    }
+    turncoat_core::open_state!();
 }

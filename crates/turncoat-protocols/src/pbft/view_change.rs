@@ -7,9 +7,9 @@ use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, View};
 use turncoat_core::sign::{Cert, Signed};
 
+use super::Timer;
 use super::messages::{Checkpoint, Msg, NewView, PrePrepare, Prepare, Prepared, ViewChange};
 use super::replica::{Cx, Entry, Replica, Status};
-use super::{Timer, mark};
 
 /// The latest view among votes in the order of views.
 fn latest(votes: &[Arc<Signed<ViewChange>>]) -> View {
@@ -30,11 +30,12 @@ impl Replica {
         if w <= self.target() {
             return;
         }
-        cx.mark(mark::VIEW_CHANGE);
+        cx.mark("view-change");
         self.status = Status::Changing(w);
         self.stop_view_change_timer(cx);
-        let prepared = self.window.iter().filter_map(|entry| entry.prepared.clone()).collect();
-        let vote = ViewChange { view: w, h: self.h, checkpoint: self.stable_proof.clone(), prepared };
+        let prepared = self.window.above(Slot(0)).filter_map(|entry| entry.prepared.clone()).collect();
+        let vote =
+            ViewChange { view: w, h: self.window.low(), checkpoint: self.stable_proof.clone(), prepared };
         cx.broadcast(Msg::ViewChange(Arc::new(cx.sign(vote))));
     }
 
@@ -118,7 +119,7 @@ impl Replica {
         votes.sort_by_key(|vote| vote.signer());
         let (_, proposals) = compute_o(w, &votes);
         if proposals.iter().any(|proposal| proposal.request.is_none()) {
-            cx.mark(mark::NEW_VIEW_NULL);
+            cx.mark("new-view-null");
         }
         let pre_prepares = proposals.into_iter().map(|proposal| cx.sign(proposal)).collect();
         let m = Arc::new(cx.sign(NewView { view: w, votes, pre_prepares }));
@@ -156,18 +157,18 @@ impl Replica {
 
     /// Enters the view.
     fn install(&mut self, m: &Arc<Signed<NewView>>, cx: &mut Cx<'_>) {
-        cx.mark(mark::NEW_VIEW);
+        cx.mark("new-view");
         cx.note(|| format!("enters view {}", m.view));
         (self.view, self.status, self.fresh_view) = (m.view, Status::Normal, true);
         self.last_new_view = Some(m.clone());
         self.view_changes.values_mut().for_each(|votes| votes.retain(|vote| vote.view > m.view));
         self.stop_view_change_timer(cx);
-        for entry in &mut self.window {
+        for entry in self.window.iter_mut() {
             let Entry { prepared, committed, hints, .. } = std::mem::take(entry);
             *entry = Entry { prepared, committed, hints, ..Entry::default() };
         }
         self.assigned.clear();
-        self.next_seq = self.h;
+        self.next_seq = self.window.low();
         // The votes prove a later checkpoint than ours: the window moves there, the history follows.
         if let (Some(proof), _) = compute_o(m.view, &m.votes) {
             self.stabilise(&proof, cx);
@@ -187,7 +188,7 @@ impl Replica {
             self.on_phase(from, &msg, cx);
         }
         if !self.is_primary(cx) {
-            self.pending.iter().for_each(|request| cx.send(cx.leader(self.view), Msg::Request(*request)));
+            self.clients.pending().iter().for_each(|r| cx.send(cx.leader(self.view), Msg::Request(*r)));
         }
         self.propose(cx);
     }
