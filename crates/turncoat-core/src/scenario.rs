@@ -255,8 +255,8 @@ pub struct Network {
     pub loss: Loss,
     /// Whether messages on one link arrive in the order in which they were sent (scheduler `timed`).
     pub fifo: bool,
-    /// When the calm phase starts. By default: when all correct replicas have left the last round that a
-    /// fault names; at the latest, or without such faults, after half of the limit on steps.
+    /// When the calm phase starts at the latest; by default after half of the limit on steps. It starts earlier when
+    /// all correct replicas have left the last round that a fault names.
     pub gst: Option<Gst>,
     /// The most ticks on the way once the calm phase has started.
     pub bound: Option<Time>,

@@ -5,15 +5,20 @@
 //! replicas in one round. Rounds are uniform in `1..=r`, and several faults may share one. A lie does not
 //! cross a partition, unless `order=fair` (XRPL thesis, Algorithm 2) gives the round to the process fault.
 //!
+//! A round that is cut may never end, since who is cut off keeps sending in it. As in the paper's runs, partitions
+//! end after a while (`gst`); lies do not.
+//!
 //! As published, a partition may have one block and a subset may be empty or hold the liar alone: faults that
 //! hit nothing count.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use turncoat_core::fault::{Drawn, Effect, Fault, Mutate, Span, When};
-use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::ids::{NodeId, SeatName, Time};
 use turncoat_core::part::Scope;
 use turncoat_core::rng::Rng;
-use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::scenario::{Gst, Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 
 use crate::one_liar::OneLiar;
@@ -33,6 +38,11 @@ pub(crate) const INFO: Info = Info {
             name: "order",
             default: "network-first",
             about: "which fault a message meets first: network-first, or fair (a coin per round)",
+        },
+        Param {
+            name: "gst",
+            default: "5000",
+            about: "ticks after which partitions heal, where the rounds that they cut have not passed before",
         },
     ],
     make: |base, params| Ok(Box::new(ByzzFuzz::new(base, params)?)),
@@ -63,8 +73,13 @@ struct ByzzFuzz {
 impl ByzzFuzz {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
         let c = params.number("c", 0..=MOST)?;
+        let gst = params.number("gst", 1..=u32::MAX)?;
+        let mut base = base.clone();
+        if base.network.gst.is_none() {
+            Arc::make_mut(&mut base.network).gst = Some(Gst::Time(Time(u64::from(gst))));
+        }
         Ok(Self {
-            one_liar: OneLiar::new(params.strategy, base, c > 0)?,
+            one_liar: OneLiar::new(params.strategy, &base, c > 0)?,
             partitions: SetPartitions::of(base.cluster.n),
             n: base.cluster.n,
             c,

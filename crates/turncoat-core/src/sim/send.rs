@@ -304,7 +304,7 @@ impl<P: Protocol> Sim<P> {
         }
         if let Some(last) = self.last_fault_round
             && !self.calm
-            && self.calm_at.0 != u64::MAX
+            && !self.scripted
             && u64::from(number) > last
         {
             let left = |seat: Seat| u64::from(self.rounds[seat.index()].number) > last;
