@@ -71,6 +71,7 @@ struct Round {
 }
 
 /// A copy held back until its sender's round exceeds a number.
+#[derive(Clone, Copy)]
 struct Held {
     header: Header,
     until: u64,

@@ -94,7 +94,7 @@ impl Node<Toy> for Replica {
             }
             Msg::Order { slot, request } if from == NodeId::replica(0) => {
                 if slot == Slot(2) {
-                    cx.mark(0);
+                    cx.mark("second-slot");
                 }
                 let id = request.digest();
                 cx.commit(slot, id, &[*request], NodeSet::one(from));
