@@ -139,7 +139,11 @@ fn a_leader_with_a_full_window_waits_for_the_checkpoint() {
     let mut s = story("cluster.clients = 9\nworkload.requests = 9");
     s.hold("*>* prepare").deliver_all();
     expect(&s, &["p0"], "next_seq", 8);
-    let waiting = s.json("p0")["clients"]["pending"].as_array().unwrap().iter().any(|request| request["signer"] == "c8");
+    let waiting = s.json("p0")["clients"]["pending"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|request| request["signer"] == "c8");
     assert!(!s.in_flight("p0>* pre-prepare") && waiting);
     s.release("*>* prepare").hold("*>* checkpoint").deliver_all();
     expect_logs(&s, &ALL, &ops(8));

@@ -176,7 +176,7 @@ impl Replica {
         match self.stable_proof.clone() {
             // Passed by a checkpoint: the history up to it answers the question.
             Some(proof) if seq <= self.window.low() => {
-                self.send_state(from, Slot(seq.0.saturating_sub(1)), proof, cx)
+                self.send_state(from, Slot(seq.0.saturating_sub(1)), proof, cx);
             }
             _ => {
                 for seq in seq.0..=self.last_exec().0 {
