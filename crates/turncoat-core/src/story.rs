@@ -4,11 +4,13 @@
 //! that matches nothing fails at once and prints what was in flight. [`Story::scenario`] is the story as a
 //! scenario, which replays without it.
 //!
-//! Messages are picked by patterns: `"p0>p3 prepare"`, `"p0>p1,p2 *"`, `"*>p3 prepare,commit"`.
+//! Messages are picked by patterns: `"p0>p3 prepare"`, `"p0>p1,p2 *"`, `"*>p3 prepare,commit"`; `"p0>p3 prepare #2"` is
+//! the second of its kind on its link.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::hash::Digest;
 use crate::ids::{Seat, Slot};
 use crate::node::Protocol;
 use crate::outcome::{Outcome, Property};
@@ -51,6 +53,7 @@ impl Pattern {
         among(&self.src, &message.src.to_string())
             && among(&self.dst, &message.dst.to_string())
             && self.kind.iter().any(|kind| kind == "*" || *kind == message.kind)
+            && self.nth.is_none_or(|nth| nth == message.nth)
     }
 }
 
@@ -191,7 +194,7 @@ impl<P: Protocol> Story<P> {
         self.sim.in_flight().iter().any(|(message, _)| pattern.matches(message))
     }
 
-    /// What a node has decided: the values' operations, by slot; `noop` for none.
+    /// What a node has decided: the values' operations, by slot; `noop` for none, the digest where nobody asked for it.
     pub fn log(&self, who: &str) -> Vec<(u32, String)> {
         let seat = self.seat(who);
         let requests = self.sim.ledger().submitted();
@@ -199,7 +202,12 @@ impl<P: Protocol> Story<P> {
         commits
             .map(|commit| {
                 let request = requests.iter().find(|request| request.digest() == commit.id);
-                (commit.slot.0, request.map_or_else(|| "noop".to_owned(), |request| request.op.to_string()))
+                let op = match request {
+                    Some(request) => request.op.to_string(),
+                    None if commit.id == Digest::NULL => "noop".to_owned(),
+                    None => commit.id.to_string(),
+                };
+                (commit.slot.0, op)
             })
             .collect()
     }
@@ -240,7 +248,7 @@ impl<P: Protocol> Story<P> {
     }
 
     /// The value that a node decided in a slot.
-    pub fn decided(&self, who: &str, slot: u32) -> Option<crate::hash::Digest> {
+    pub fn decided(&self, who: &str, slot: u32) -> Option<Digest> {
         self.sim.ledger().decided(self.seat(who), Slot(slot))
     }
 
