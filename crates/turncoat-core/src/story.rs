@@ -33,16 +33,25 @@ struct Pattern {
     src: Vec<String>,
     dst: Vec<String>,
     kind: Vec<String>,
+    nth: Option<u32>,
 }
 
 impl Pattern {
     fn new(text: &str) -> Self {
+        Self::parse(text)
+            .unwrap_or_else(|| panic!("`{text}` is no pattern: `p0>p3 prepare`, `p0>p3 prepare #2`"))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         let list = |part: &str| part.split(',').map(str::to_owned).collect();
-        let (link, kind) = text.split_once(' ').unwrap_or((text, "*"));
-        let Some((src, dst)) = link.split_once('>') else {
-            panic!("`{text}` is no pattern: `p0>p3 prepare`")
+        let mut words = text.split_whitespace();
+        let (src, dst) = words.next()?.split_once('>')?;
+        let kind = list(words.next().unwrap_or("*"));
+        let nth = match words.next() {
+            Some(nth) => Some(nth.strip_prefix('#')?.parse().ok()?),
+            None => None,
         };
-        Self { text: text.to_owned(), src: list(src), dst: list(dst), kind: list(kind) }
+        Some(Self { text: text.to_owned(), src: list(src), dst: list(dst), kind, nth })
     }
 
     fn matches(&self, message: &Coordinates) -> bool {
