@@ -178,7 +178,7 @@ pub enum Effect {
     Duplicate(u32),
     /// Its sender lies.
     Mutate(Mutate),
-    /// One bit of its encoding is flipped, drawn by this seed.
+    /// One bit of its encoding is flipped, drawn by this seed for each copy anew.
     Flip(Seed),
     /// Messages between different blocks are lost or held, as the network says. Nodes in no block hear all.
     Partition(Vec<Vec<SeatName>>),

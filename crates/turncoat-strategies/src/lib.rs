@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod byzzfuzz;
+mod naive;
 mod none;
 mod one_liar;
 mod params;
@@ -44,7 +45,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 3] = [none::INFO, random::INFO, byzzfuzz::INFO];
+static ALL: [Info; 4] = [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO];
 
 /// All strategies, the simplest first.
 pub fn all() -> &'static [Info] {

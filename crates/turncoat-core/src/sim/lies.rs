@@ -103,7 +103,7 @@ impl<P: Protocol> Sim<P> {
             return Err(Rejected::Honest(self.io.seats.name(src)));
         }
         let (lie, seed) = match *spec {
-            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, node, byzantine, seed)),
+            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, (node, dst), byzantine, seed)),
             LieSpec::Row(lie, seed) => (lie, seed),
             LieSpec::Drawn { seed, scope, only } => match self.draw_lie(kind, seed, scope, only) {
                 Some(lie) => (lie, seed),
@@ -149,11 +149,14 @@ impl<P: Protocol> Sim<P> {
         Some(row.map_or(Lie::Omit, |(i, _)| Lie::Mutate(i as u16)))
     }
 
-    /// Flips a bit of the encoding. What does not decode is lost, unless it crashes its receiver.
-    fn flip(&mut self, payload: u32, kind: u8, node: NodeId, byzantine: bool, seed: u64) -> Told {
+    /// Flips a bit of the encoding, another one of each copy. What does not decode is lost, unless it crashes its
+    /// receiver.
+    fn flip(&mut self, payload: u32, kind: u8, ends: (NodeId, Seat), byzantine: bool, seed: u64) -> Told {
+        let (node, dst) = ends;
         let msg = self.slab.get(payload);
         let mut bytes = postcard::to_stdvec(msg).expect("messages encode");
-        let bit = (stable_hash(0xF11, &(kind, seed)) % (bytes.len() as u64 * 8)) as usize;
+        let draw = stable_hash(0xF11, &(seed, self.sendings, dst));
+        let bit = (draw % (bytes.len() as u64 * 8)) as usize;
         bytes[bit / 8] ^= 1 << (bit % 8);
         match postcard::from_bytes::<P::Msg>(&bytes) {
             Ok(mut lie) if byzantine && lie.kind() == kind => {

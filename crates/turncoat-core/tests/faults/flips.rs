@@ -30,8 +30,10 @@ fn a_liars_message_arrives_changed_or_not_at_all() {
         let heard: Vec<String> = played.heard("p3").into_iter().filter(|line| line.contains("p0:")).collect();
         assert!(heard.len() <= 1 && !heard.contains(&truth), "seed {seed}: {heard:?}");
         changed += heard.len();
-        garbage += usize::from(played.outcome.injected.garbage == 3);
-        assert_eq!(played.outcome.injected.mutated, 3 * heard.len() as u32);
+        garbage += played.outcome.injected.garbage;
+        // Each copy has a bit of its own flipped: it is changed, or lost.
+        let injected = played.outcome.injected;
+        assert_eq!(injected.mutated + injected.dropped, 3);
         played.holds();
     }
     assert!(changed > 20 && garbage > 0, "{changed} changed, {garbage} garbage");
@@ -54,7 +56,7 @@ fn garbage_crashes_a_node_only_where_the_scenario_says_so() {
     let played = flipped("p0", seed, "adversary.crash-on-garbage = true");
     let violation = played.outcome.violation(Property::Crashed).expect("garbage crashes");
     assert!(violation.detail.contains("do not decode"), "{violation}");
-    assert_eq!(played.outcome.injected.garbage, 3);
+    assert!(played.outcome.injected.garbage > 0);
 }
 
 /// p1's broadcast crashes whoever cannot decode it. p1 itself has its own copy, whatever becomes of others.

@@ -1,0 +1,80 @@
+//! The naive baseline: messages are lost with one probability and corrupted with another (XRPL thesis).
+//!
+//! Two faults for the whole run and no idea of rounds or fields: each message between replicas is lost with
+//! probability `drop`; of each message of the Byzantine replica, or of any replica, one bit of the encoding is
+//! flipped with probability `flip`. What does not decode, or bears an honest sender's broken signature, is lost.
+
+use serde::Deserialize;
+use turncoat_core::fault::{Effect, Fault, When};
+use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::rng::Rng;
+use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::strategy::Strategy;
+
+use crate::one_liar::OneLiar;
+use crate::params::{Param, Params};
+use crate::{Info, StrategyError};
+
+pub(crate) const INFO: Info = Info {
+    name: "naive",
+    about: "messages are lost, and bits flipped, with fixed probabilities",
+    params: &[
+        Param { name: "drop", default: "100", about: "of 1000 messages between replicas so many are lost" },
+        Param { name: "flip", default: "100", about: "of 1000 messages so many have a bit flipped" },
+        Param {
+            name: "whose",
+            default: "byzantine",
+            about: "whose messages are corrupted: byzantine or any",
+        },
+    ],
+    make: |base, params| Ok(Box::new(Naive::new(base, params)?)),
+};
+
+/// Whose messages are corrupted.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Whose {
+    Byzantine,
+    Any,
+}
+
+struct Naive {
+    one_liar: OneLiar,
+    replicas: Vec<SeatName>,
+    drop: u32,
+    flip: u32,
+    whose: Whose,
+}
+
+impl Naive {
+    fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
+        let flip = params.number("flip", 0..=1000)?;
+        Ok(Self {
+            one_liar: OneLiar::new(params.strategy, base, flip > 0)?,
+            replicas: (0..base.cluster.n).map(|i| NodeId::replica(i).into()).collect(),
+            drop: params.number("drop", 0..=1000)?,
+            flip,
+            whose: params.word("whose")?,
+        })
+    }
+}
+
+impl Strategy for Naive {
+    fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
+        let (mut scenario, liar) = self.one_liar.next(rng);
+        let seed = Seed(rng.bits());
+        let among = |from: &[SeatName], to: &[SeatName], permille| When {
+            from: from.to_vec(),
+            to: to.to_vec(),
+            permille: Some(permille),
+            ..When::default()
+        };
+        let corrupted = if self.whose == Whose::Any { self.replicas.clone() } else { vec![liar.into()] };
+        let drop = among(&self.replicas, &self.replicas, self.drop);
+        let flip = among(&corrupted, &[], self.flip);
+        let faults = [(self.drop, drop, Effect::Drop), (self.flip, flip, Effect::Flip(seed))];
+        let wanted = faults.into_iter().filter(|(permille, ..)| *permille > 0);
+        scenario.adversary.faults = wanted.map(|(_, when, effect)| Fault { when, effect }).collect();
+        scenario
+    }
+}
