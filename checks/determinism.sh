@@ -3,7 +3,8 @@
 #
 #   checks/determinism.sh [RUNS]       runs per campaign (300)
 #
-# Compares the fingerprint of the summary, which covers every event of every run, for each scheduler and strategy.
+# Compares the fingerprint of the summary, which covers every event of every run, for each protocol, strategy and
+# scheduler that the command knows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-300}
@@ -14,12 +15,18 @@ target=$(realpath "${CARGO_TARGET_DIR:-target}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
+cells=0
+
+# names WHAT: the first words of a list; what belongs to an item stands below it, indented.
+names() {
+    "$target/release/turncoat" list "$1" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p'
+}
 
 # fingerprint BUILD THREADS: of a campaign in a process of its own.
 fingerprint() {
     local code=0
-    (cd "$folder" && "$target/$1/turncoat" fuzz pbft --strategy "$strategy" --scheduler "$scheduler" \
-        --clients 2 --requests 10 --runs "$runs" --until never --json --jobs "$2") \
+    (cd "$folder" && "$target/$1/turncoat" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" \
+        --runs "$runs" --until never --json --jobs "$2") \
         >"$folder/out" 2>"$folder/log" || code=$?
     # 1 is a violation: a finding, but as deterministic as any other run.
     if [ "$code" -gt 1 ]; then
@@ -29,22 +36,30 @@ fingerprint() {
     fi
 }
 
-for strategy in none random byzzfuzz; do
-    for scheduler in fifo timed sync async; do
-        first=$(fingerprint release 1)
-        again=$(fingerprint release 1)
-        threads=$(fingerprint release 2)
-        build=$(fingerprint debug 2)
-        verdict=same
-        case $first in 0x*) ;; *) verdict=FAILED ;; esac
-        [ "$first" = "$again" ] && [ "$first" = "$threads" ] && [ "$first" = "$build" ] || verdict=FAILED
-        printf '%-9s %-6s %s %s\n' "$strategy" "$scheduler" "$first" "$verdict"
-        if [ "$verdict" = FAILED ]; then
-            printf '    another process %s\n    two threads     %s\n    debug build     %s\n' \
-                "$again" "$threads" "$build"
-            failed=1
-        fi
+# compare: one cell, one row.
+compare() {
+    local first again threads build verdict=same
+    first=$(fingerprint release 1)
+    again=$(fingerprint release 1)
+    threads=$(fingerprint release 2)
+    build=$(fingerprint debug 2)
+    case $first in 0x*) ;; *) verdict=FAILED ;; esac
+    [ "$first" = "$again" ] && [ "$first" = "$threads" ] && [ "$first" = "$build" ] || verdict=FAILED
+    printf '%-13s %-9s %-6s %s %s\n' "$protocol" "$strategy" "$scheduler" "$first" "$verdict"
+    if [ "$verdict" = FAILED ]; then
+        printf '    another process %s\n    two threads     %s\n    debug build     %s\n' "$again" "$threads" "$build"
+        failed=1
+    fi
+}
+
+for protocol in $(names protocols); do
+    for strategy in $(names strategies); do
+        for scheduler in $(names schedulers); do
+            compare
+            cells=$((cells + 1))
+        done
     done
 done
-echo "determinism: $([ "$failed" = 0 ] && echo 'every campaign repeats itself' || echo FAILED)"
+[ "$cells" -gt 0 ] || failed=1
+echo "determinism: $cells campaigns, $([ "$failed" = 0 ] && echo 'each repeats itself' || echo FAILED)"
 exit "$failed"

@@ -59,7 +59,7 @@ fn main() {
     Arc::make_mut(&mut scenario.workload).goal = Goal::Height(1);
     // The cost of drawing latencies is the generator's, not the kernel's.
     Arc::make_mut(&mut scenario.network).latency = Latency::Constant(Time(10));
-    scenario.limits = Arc::new(Limits { steps, ..Limits::default() });
+    scenario.limits = Arc::new(Limits { steps: Some(steps), ..Limits::default() });
     let outcome = execute::<Flood>(&scenario).expect("a scenario that runs");
     #[expect(clippy::print_stdout, reason = "the figure to divide by")]
     {

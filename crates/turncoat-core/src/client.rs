@@ -294,6 +294,14 @@ impl<P: Service> Node<P> for QuorumClient {
         self.submit_due(cx);
     }
 
+    /// The timers are gone, what is outstanding is not.
+    fn on_restart(&mut self, cx: &mut Context<'_, P>) {
+        for waiting in &self.outstanding {
+            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.work.workload.timeout);
+        }
+        self.submit_due(cx);
+    }
+
     fn on_message(&mut self, from: NodeId, msg: &P::Msg, cx: &mut Context<'_, P>) {
         let Some(reply) = P::reply(msg) else { return };
         let mine = |waiting: &&mut Outstanding| waiting.request.ts == reply.ts && reply.client == cx.me();

@@ -78,7 +78,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// A number, or `[first, last]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or [first, last]")]
 pub enum Span {
     /// Just this.
     At(u64),
@@ -202,7 +202,7 @@ pub enum Effect {
 
 /// Which lie: one by name, or one drawn by a seed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a mutation, or { seed = .., scope = .., only = [..] }")]
 pub enum Mutate {
     /// A row of the mutation table.
     Named(String),
@@ -321,7 +321,7 @@ pub enum Edit {
 
 /// The flat form of a fault in a file.
 #[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case", rename = "fault")]
 struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     round: Option<Span>,

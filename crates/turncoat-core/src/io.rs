@@ -90,7 +90,7 @@ impl<P: Protocol> Io<P> {
     pub(crate) fn local_time(&self, seat: Seat) -> Time {
         match self.clocks[seat.index()] {
             (0, Time(0)) => self.time,
-            (ppm, jumped) => Time(self.time.0.saturating_add_signed(drifted(self.time.0, ppm)) + jumped.0),
+            (ppm, jumped) => Time(self.time.0.saturating_add_signed(drifted(self.time.0, ppm))) + jumped,
         }
     }
 

@@ -135,14 +135,12 @@ pub trait Adversary {
     }
     /// The deed of an index.
     fn deed(&self, index: u16) -> Deed;
-    /// The step and time for which the next deed is scheduled that no message triggers.
-    fn next_scheduled(&self) -> Option<(u64, Time)> {
-        None
+    /// The deeds that no message triggers, each with the step and the time for which it is scheduled.
+    fn scheduled(&self) -> &[(u64, Time, u16)] {
+        &[]
     }
-    /// Takes that deed, each once.
-    fn take_scheduled(&mut self) -> Option<u16> {
-        None
-    }
+    /// Takes one of them.
+    fn take_scheduled(&mut self, _index: u16) {}
     /// The rows that a restricted draw may take.
     fn only(&self, _list: u16, _kind: u8) -> &[Lie] {
         &[]
@@ -207,6 +205,9 @@ struct Rule {
     network: bool,
 }
 
+/// Plans beyond this are a slip of the keyboard.
+const FAULTS_MAX: usize = 10_000;
+
 /// A list of faults, names resolved.
 pub struct Plan {
     rules: Vec<Rule>,
@@ -246,6 +247,9 @@ impl Plan {
             rng: Rng::new(scenario.seed.0, Purpose::Faults),
             last_round: None,
         };
+        if spec.faults.len() > FAULTS_MAX {
+            return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
+        }
         let compiler = Compiler { spec, seats, kinds, table };
         for (i, fault) in spec.faults.iter().enumerate() {
             compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
@@ -387,12 +391,12 @@ impl Adversary for Plan {
         self.deeds[usize::from(index)].clone().expect("only deeds have deeds")
     }
 
-    fn next_scheduled(&self) -> Option<(u64, Time)> {
-        self.scheduled.last().map(|&(step, time, _)| (step, time))
+    fn scheduled(&self) -> &[(u64, Time, u16)] {
+        &self.scheduled
     }
 
-    fn take_scheduled(&mut self) -> Option<u16> {
-        self.scheduled.pop().map(|(_, _, index)| index)
+    fn take_scheduled(&mut self, index: u16) {
+        self.scheduled.retain(|&(_, _, other)| other != index);
     }
 
     fn only(&self, list: u16, kind: u8) -> &[Lie] {
@@ -424,7 +428,10 @@ impl Compiler<'_> {
             Effect::Isolate(seats) => Action::Isolate(self.set(seats)?, self.seats.replicas()),
             Effect::Deaf(seats) => {
                 network = true;
-                test.to = Among(Some(self.set(seats)?));
+                // Where receivers are named twice, both must hold.
+                let mut deaf = self.set(seats)?;
+                deaf.iter().filter(|&seat| !test.to.contains(seat)).for_each(|seat| deaf.remove(seat));
+                test.to = Among(Some(deaf));
                 Action::Drop
             }
             Effect::Mutate(mutate) => {
@@ -469,8 +476,12 @@ impl Compiler<'_> {
             if only_a_moment(&fault.when) {
                 let at_step = fault.when.step.map_or(0, Span::first);
                 let at_time = Time(fault.when.time.map_or(0, Span::first));
-                plan.scheduled.push((at_step, at_time, plan.rules.len() as u16));
-                plan.scheduled.sort_by_key(|&(step, time, index)| std::cmp::Reverse((step, time, index)));
+                // A moment comes once, if it comes.
+                let never = fault.when.times == Some(0);
+                let missed = fault.when.permille.is_some_and(|permille| !plan.rng.chance(permille));
+                if !never && !missed {
+                    plan.scheduled.push((at_step, at_time, plan.rules.len() as u16));
+                }
                 test.left = 0;
             }
         }
@@ -529,6 +540,9 @@ impl Compiler<'_> {
     }
 
     fn blocks(&self, blocks: &[Vec<SeatName>]) -> Result<Vec<u8>, ScenarioError> {
+        if blocks.len() > self.seats.len() {
+            return Err(invalid("a partition has more blocks than there are nodes"));
+        }
         let mut block_of = vec![u8::MAX; self.seats.len()];
         for (i, block) in blocks.iter().enumerate() {
             for seat in self.set(block)?.iter() {

@@ -161,7 +161,7 @@ impl Default for ClusterSpec {
 
 /// Whom each replica trusts: everybody, a named preset of the protocol, or one set per replica.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected \"all\", a preset of the protocol, or one list of nodes per replica")]
 pub enum Trust {
     /// `"all"`, or a preset that the protocol knows.
     Preset(String),
@@ -185,8 +185,8 @@ pub struct Workload {
     pub ops: Vec<String>,
     /// When each may be submitted at the earliest; at once where the list ends.
     pub start: Vec<Time>,
-    /// Ticks between the requests of one client, finished or not. Without it a client has one request
-    /// outstanding at a time.
+    /// Ticks between the requests of one client, finished or not. Without it a client has one request outstanding at a
+    /// time, which protocols such as PBFT count on: they may forget an earlier request for a later one.
     pub every: Option<Time>,
     /// To whom a request goes first.
     pub target: Target,
@@ -276,7 +276,7 @@ impl Default for Network {
 
 /// Ticks that a message is on the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number of ticks, or [least, most]")]
 pub enum Latency {
     /// Always the same.
     Constant(Time),
@@ -427,9 +427,9 @@ impl Default for Adversary {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
-    /// Events.
-    #[serde(serialize_with = "capped")]
-    pub steps: u64,
+    /// Events. By default 20000, and 20 more for each request and pair of replicas.
+    #[serde(serialize_with = "capped_if_any", skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
     /// Messages in flight at one time.
     #[serde(serialize_with = "capped")]
     pub in_flight: usize,
@@ -445,13 +445,17 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 20_000, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
+        Self { steps: None, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
     }
 }
 
 /// TOML has no numbers above `i64::MAX`; nobody will see the difference.
 fn capped<S: Serializer, N: TryInto<i64> + Copy>(number: &N, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_i64((*number).try_into().unwrap_or(i64::MAX))
+}
+
+fn capped_if_any<S: Serializer>(number: &Option<u64>, s: S) -> Result<S::Ok, S::Error> {
+    capped(&number.unwrap_or_default(), s)
 }
 
 /// What a run showed when it was saved; `replay` compares.

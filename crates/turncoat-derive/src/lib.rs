@@ -132,7 +132,7 @@ fn bodies(members: &[Member]) -> Bodies {
             )*
         },
         describe: quote! { #(#described)* },
-        reseal: quote! { #(<#types as Part>::reseal(#names, keys);)* },
+        reseal: quote! { #(changed |= <#types as Part>::reseal(#names, keys);)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
     }
@@ -219,7 +219,12 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     #describe
                     Ok(())
                 }
-                fn reseal(&mut self, keys: NodeSet) { let Self #own = self; #reseal }
+                fn reseal(&mut self, keys: NodeSet) -> bool {
+                    let Self #own = self;
+                    let mut changed = false;
+                    #reseal
+                    changed
+                }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
                     let Self #own = self;
@@ -377,7 +382,11 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#describe_arms)* }
                     Ok(())
                 }
-                fn reseal(&mut self, keys: NodeSet) { match self { #(#reseal_arms)* } }
+                fn reseal(&mut self, keys: NodeSet) -> bool {
+                    let mut changed = false;
+                    match self { #(#reseal_arms)* }
+                    changed
+                }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
                     let mut changed = false;

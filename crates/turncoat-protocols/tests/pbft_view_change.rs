@@ -164,7 +164,7 @@ fn a_new_leader_that_falls_silent_is_replaced_in_its_turn() {
 fn voters_that_restart_still_give_up_on_a_silent_leader() {
     // p1, the leader of view 1, is dead. The three others wait for its NEW-VIEW when they stop one after
     // another and go on with what they had on disk; their timers are gone.
-    let mut s = story("workload = { requests = 1, goal = 'committed' }");
+    let mut s = story("cluster.over-budget = true\nworkload = { requests = 1, goal = 'committed' }");
     s.crash("p1").drop("c0>p0 request").timeout("c0", "client-retry-1").deliver("c0>p2,p3 request");
     s.drop("*>* request").timeout("p2", "request").timeout("p3", "request").deliver_all();
     let rest = ["p0", "p2", "p3"];

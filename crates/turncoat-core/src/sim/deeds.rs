@@ -10,6 +10,7 @@ use crate::part::Part;
 use crate::persona::Input;
 use crate::plan::Deed;
 use crate::record::What;
+use crate::scenario::Gst;
 use crate::sign::Signer;
 
 impl<P: Protocol> Sim<P> {
@@ -83,14 +84,33 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// Does what is scheduled next, and says whether anything was. Time passes until then.
+    /// What comes next without a message: the time, and the deed, or none where the network calms down. What waits for
+    /// a step that has not come waits for it, unless nothing else will happen.
+    pub(super) fn next_moment(&self) -> Option<(Time, Option<u16>)> {
+        let gst = match self.network.gst {
+            Some(Gst::Time(at)) if !self.calm => Some((at, None)),
+            _ => None,
+        };
+        let idle = self.queue.len() == 0 && self.io.timers.alarms().first.is_none();
+        let scheduled = self.adversary.as_ref().map_or(&[][..], |adversary| adversary.scheduled());
+        let due = scheduled.iter().filter(|&&(step, ..)| step <= self.io.step || idle);
+        let deed = due.min_by_key(|&&(step, time, index)| (time, step, index));
+        let deed = deed.map(|&(_, time, index)| (time, Some(index)));
+        [deed, gst].into_iter().flatten().min_by_key(|&(time, _)| time)
+    }
+
+    /// Time passes until the next moment, and it happens; says whether there is one.
     pub(super) fn wait(&mut self) -> bool {
-        let Some(adversary) = &mut self.adversary else { return false };
-        let at = adversary.next_scheduled();
-        let Some(index) = adversary.take_scheduled() else { return false };
-        self.io.time = self.io.time.max(at.map_or(Time(0), |(_, time)| time));
-        self.injected.faults += 1;
-        self.do_deed(index, None);
+        let Some((time, deed)) = self.next_moment() else { return false };
+        self.io.time = self.io.time.max(time);
+        match (deed, &mut self.adversary) {
+            (Some(index), Some(adversary)) => {
+                adversary.take_scheduled(index);
+                self.injected.faults += 1;
+                self.do_deed(index, None);
+            }
+            _ => self.calm_down(),
+        }
         self.settle();
         true
     }
@@ -162,11 +182,16 @@ impl<P: Protocol> Sim<P> {
         } else {
             self.io.ledger.distrust(seat);
             self.nodes[seat.index()] = self.fresh_node(seat);
+            self.recount();
             self.call(seat, AnyNode::on_start);
         }
     }
 
+    /// A clock jumps. Of correct nodes only while the network is not calm.
     pub(super) fn jump(&mut self, seat: Seat, by: Time) {
+        if self.calm && !self.byzantine.contains(self.io.seats.node(seat)) {
+            return;
+        }
         if self.io.recording.is_some() {
             let text = format!("its clock jumps by {by}");
             self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text });

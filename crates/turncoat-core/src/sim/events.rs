@@ -84,11 +84,15 @@ impl<P: Protocol> Sim<P> {
 
     /// After an event: deeds that it triggered, then a look around.
     pub(super) fn settle(&mut self) {
+        self.do_triggered();
+        self.look();
+    }
+
+    pub(super) fn do_triggered(&mut self) {
         while let Some(triggered) = self.deeds.pop_front() {
             self.do_deed(triggered.index, Some((triggered.payload, triggered.src)));
             self.slab.release(triggered.payload);
         }
-        self.look();
     }
 
     /// Runs a handler of a node, and carries out what it did.

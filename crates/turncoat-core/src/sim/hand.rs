@@ -2,7 +2,7 @@
 
 use super::lies::Told;
 use super::{AnyNode, Rejected, Sim, timer_name};
-use crate::ids::{Seat, SeatName, Time};
+use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
 use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::Protocol;
@@ -33,7 +33,12 @@ impl<P: Protocol> Sim<P> {
                 self.deliver(header);
             }
             Action::Drop(message) => {
-                let header = self.take(message)?;
+                let header = self.find(message)?;
+                if self.calm && !self.byzantine.contains(self.io.seats.node(header.src)) {
+                    let text = format!("`{message}` cannot be lost: the network is calm");
+                    return Err(Rejected::Nothing(text));
+                }
+                self.queue.take(header.id);
                 self.io.step += 1;
                 self.lose(header);
             }
@@ -59,6 +64,7 @@ impl<P: Protocol> Sim<P> {
             }
             Action::Crash(seat) => {
                 let seat = self.one_seat(*seat)?;
+                self.spend(self.io.seats.node(seat))?;
                 self.crash(seat);
                 self.settle();
             }
@@ -72,6 +78,20 @@ impl<P: Protocol> Sim<P> {
             Action::Calm if !self.calm => self.begin_calm(),
             Action::Calm => {}
         }
+        Ok(())
+    }
+
+    /// A node that stops counts as faulty; too many need leave.
+    fn spend(&mut self, node: NodeId) -> Result<(), Rejected> {
+        let faulty = self.faulty.or(NodeSet::one(node));
+        let over = faulty.and(self.cluster.replicas()).len() > self.cluster.f;
+        if over && !self.over_budget_allowed {
+            let f = self.cluster.f;
+            let text = format!("{faulty} exceed f = {f}; `cluster.over-budget = true` allows it");
+            return Err(Rejected::Nothing(text));
+        }
+        self.faulty = faulty;
+        self.over_budget |= over;
         Ok(())
     }
 

@@ -88,7 +88,8 @@ impl<P: Protocol> Sim<P> {
 
     /// The one place where a message is changed on behalf of its sender: only a Byzantine one may.
     ///
-    /// A flipped bit on an honest sender's copy is corruption by the network, and loses the copy.
+    /// A flipped bit on an honest sender's copy is corruption by the network: the copy is lost, or crashes a receiver
+    /// that does not bear garbage.
     pub(super) fn lie(
         &mut self,
         src: Seat,

@@ -31,7 +31,7 @@ use crate::plan::{Adversary, Verdict};
 use crate::queue::Queue;
 use crate::record::What;
 use crate::rng::Rng;
-use crate::scenario::{Gst, Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
+use crate::scenario::{Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
 use crate::schedule::{Action, Choice};
 
 mod any;
@@ -111,6 +111,8 @@ pub struct Sim<P: Protocol> {
     checks: Vec<Check<P>>,
     cluster: Cluster,
     limits: Arc<Limits>,
+    /// The limit on steps.
+    steps: u64,
     network: Arc<Network>,
     /// Least and most ticks on the way; at most the network's bound once it is calm.
     latency: (Time, Time),
@@ -119,6 +121,10 @@ pub struct Sim<P: Protocol> {
     byzantine: NodeSet,
     crash_on_garbage: bool,
     over_budget: bool,
+    /// Whether it may be.
+    over_budget_allowed: bool,
+    /// The replicas that lie, stop or have stopped.
+    faulty: NodeSet,
 
     nodes: Vec<AnyNode<P>>,
     works: Vec<ClientWork>,
@@ -188,6 +194,7 @@ impl<P: Protocol> Sim<P> {
             checks: P::checks(),
             cluster: Cluster::default(),
             limits: Arc::default(),
+            steps: 0,
             network: Arc::default(),
             latency: (Time(0), Time(0)),
             scheduler_name: SchedulerName::Timed,
@@ -195,6 +202,8 @@ impl<P: Protocol> Sim<P> {
             byzantine: NodeSet::EMPTY,
             crash_on_garbage: false,
             over_budget: false,
+            over_budget_allowed: false,
+            faulty: NodeSet::EMPTY,
             nodes: Vec::new(),
             works: Vec::new(),
             alive: SeatSet::default(),
@@ -274,18 +283,12 @@ impl<P: Protocol> Sim<P> {
         let idle = self.queue.len() == 0 && alarms.first.is_none();
         let next = if idle { Some(Time(u64::MAX)) } else { self.queue.next_time(&alarms) };
         let next = next.unwrap_or(self.io.time).max(self.io.time);
-        let scheduled = self.adversary.as_ref().and_then(|adversary| adversary.next_scheduled());
-        if scheduled.is_some_and(|(step, time)| step <= self.io.step && time <= next) {
+        let first = self.next_moment().is_some_and(|(time, _)| time <= next);
+        if first {
             self.record_action(Action::Wait);
             self.wait();
-            return true;
         }
-        let gst = self.calm_at.1;
-        let calm_first = !self.calm && gst <= next && gst != Time(u64::MAX);
-        if calm_first {
-            self.begin_calm();
-        }
-        calm_first
+        first
     }
 
     #[inline]
@@ -310,7 +313,7 @@ impl<P: Protocol> Sim<P> {
 
     /// Nothing is enabled: time passes until a deed is due or the network heals.
     fn idle(&mut self) {
-        if self.adversary.as_ref().is_some_and(|adversary| adversary.next_scheduled().is_some()) {
+        if self.next_moment().is_some() {
             self.record_action(Action::Wait);
             self.wait();
         } else if !self.calm {
@@ -330,7 +333,7 @@ impl<P: Protocol> Sim<P> {
     fn really_ended(&mut self) -> bool {
         let limits = &self.limits;
         let in_flight = self.queue.len();
-        let limit = if self.io.step >= limits.steps {
+        let limit = if self.io.step >= self.steps {
             Some("steps")
         } else if in_flight > limits.in_flight {
             Some("in-flight")
@@ -352,7 +355,7 @@ impl<P: Protocol> Sim<P> {
             }
         };
         if self.goal_at.is_none() {
-            self.last_step = (self.io.step + 64).min(self.limits.steps);
+            self.last_step = (self.io.step + 64).min(self.steps);
         }
         self.end.is_some()
     }
@@ -410,14 +413,17 @@ impl<P: Protocol> Sim<P> {
     /// The calm phase: every scheduler behaves as `timed`, the network as promised.
     #[cold]
     fn begin_calm(&mut self) {
-        self.calm = true;
-        if let Some(Gst::Time(at)) = self.network.gst {
-            self.io.time = self.io.time.max(at);
-        }
-        self.look_step = u64::MAX;
         self.record_action(Action::Calm);
+        self.calm_down();
+    }
+
+    fn calm_down(&mut self) {
+        self.calm = true;
+        self.look_step = u64::MAX;
         if let Some(bound) = self.network.bound {
             self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));
+            let latest = self.io.time + bound;
+            self.links.iter_mut().for_each(|last| *last = (*last).min(latest));
         }
         self.queue.calm(self.network.bound.map(|bound| self.io.time + bound));
         self.release(|_, _| true);

@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Trust, invalid};
+use crate::schedule::Action;
 
 impl<P: Protocol> Sim<P> {
     /// Prepares a run. Nothing has happened yet but every node's `on_start`.
@@ -60,6 +61,11 @@ impl<P: Protocol> Sim<P> {
             Trust::Preset(name) => P::trust(name, cluster.n)?,
         };
         self.limits = scenario.limits.clone();
+        self.steps = self.limits.steps.unwrap_or_else(|| {
+            // A request costs a few messages on each link.
+            let links = (cluster.n * cluster.n) as u64;
+            20_000 + 20 * links * u64::from(scenario.workload.requests)
+        });
         self.network = scenario.network.clone();
         self.latency = match self.network.latency {
             Latency::Constant(ticks) => (ticks, ticks),
@@ -144,7 +150,7 @@ impl<P: Protocol> Sim<P> {
             _ if scenario.scheduler.name == SchedulerName::Script => (never, Time(never), never),
             Some(Gst::Time(at)) => (never, at, never),
             Some(Gst::Deliveries(count)) => (never, Time(never), count),
-            None => (self.limits.steps / 2, Time(never), never),
+            None => (self.steps / 2, Time(never), never),
         };
         self.look_step = if self.network.gst.is_some() { 0 } else { self.calm_at.0 };
         self.calm = false;
@@ -175,7 +181,11 @@ impl<P: Protocol> Sim<P> {
         }
         self.everybody = NodeSet::replicas(n).or((0..cluster.clients).map(NodeId::client).collect());
         if let Some(node) = adversary.byzantine.or(adversary.twins).without(self.everybody).iter().next() {
-            return Err(invalid(format!("there is no {node}: replicas are p0..p{}", n - 1)));
+            let clients = cluster.clients;
+            return Err(invalid(format!(
+                "there is no {node}: replicas are p0..p{}, clients are {clients}",
+                n - 1
+            )));
         }
         if !adversary.twins.is_subset(adversary.byzantine) {
             let honest = adversary.twins.without(adversary.byzantine);
@@ -188,6 +198,13 @@ impl<P: Protocol> Sim<P> {
                 faulty.insert(seat.node);
             }
         }
+        for action in &scenario.scheduler.script {
+            if let Action::Crash(seat) = action {
+                faulty.insert(seat.node);
+            }
+        }
+        self.faulty = faulty;
+        self.over_budget_allowed = cluster.over_budget;
         let count = faulty.and(NodeSet::replicas(n)).len();
         self.over_budget = count > f;
         if self.over_budget && !cluster.over_budget {
@@ -225,6 +242,12 @@ impl<P: Protocol> Sim<P> {
         }
         if workload.requests > 1_000_000 {
             return Err(invalid("workload.requests: a run has at most 1000000"));
+        }
+        if workload.timeout == Time(0) {
+            return Err(invalid("workload.timeout: at least 1 tick"));
+        }
+        if let Some(op) = workload.ops.iter().find(|op| op.len() > Op::MAX) {
+            return Err(invalid(format!("workload.ops: `{op}` is longer than {} bytes", Op::MAX)));
         }
         if workload.every == Some(Time(0)) {
             return Err(invalid("workload.every: at least 1 tick between two requests"));
@@ -294,11 +317,17 @@ impl<P: Protocol> Sim<P> {
         self.expected = 0;
         for (i, work) in self.works.iter().enumerate() {
             let client = NodeId::client(i);
-            let alive = self.io.seats.first(client).is_some_and(|seat| self.alive.contains(seat));
+            let seat = self.io.seats.first(client);
+            let correct = self.io.ledger.correct();
+            let alive = seat.is_some_and(|seat| self.alive.contains(seat) && correct.contains(seat));
             if !self.byzantine.contains(client) {
                 let done = || self.io.ledger.completed_by(client);
                 self.expected += if alive { work.ops.len() } else { done() };
             }
+        }
+        // A client that is back has requests again.
+        if self.goal_at.is_some() && self.io.ledger.completed() < self.expected {
+            self.goal_at = None;
         }
     }
 
@@ -318,9 +347,10 @@ impl<P: Protocol> Sim<P> {
             if self.sleeps(seat) || !self.alive.contains(seat) {
                 continue;
             }
+            // What a start triggers happens at once; the network calms down when all have started.
             self.guarded(|sim| {
                 sim.call(seat, AnyNode::on_start);
-                sim.settle();
+                sim.do_triggered();
             });
         }
     }

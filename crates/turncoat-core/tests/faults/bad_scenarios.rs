@@ -76,7 +76,7 @@ fn a_leader_or_target_that_does_not_exist_is_an_error() {
 #[test]
 fn the_largest_numbers_can_be_written() {
     let mut scenario = scenario::<Ballot>("");
-    scenario.limits = std::sync::Arc::new(Limits { steps: u64::MAX, ..Limits::default() });
+    scenario.limits = std::sync::Arc::new(Limits { steps: Some(u64::MAX), ..Limits::default() });
     let read = Scenario::parse(&scenario.to_toml());
-    assert!(read.is_ok_and(|read| read.limits.steps >= i64::MAX as u64));
+    assert!(read.is_ok_and(|read| read.limits.steps >= Some(i64::MAX as u64)));
 }

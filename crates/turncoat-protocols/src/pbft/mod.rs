@@ -101,6 +101,9 @@ impl Protocol for Pbft {
     type Config = Config;
 
     fn validate(config: &Config) -> Result<(), String> {
+        if config.request_timeout.min(config.retransmit) == Time(0) {
+            return Err("`request-timeout` and `retransmit` are at least 1".to_owned());
+        }
         match (config.checkpoint, config.window) {
             (0, _) => Err("`checkpoint` is at least 1".to_owned()),
             (k, l) if l != 0 && l < k => {

@@ -300,7 +300,7 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
     let largest = i64::MAX as u64;
     let limits = (0..=largest, any::<u32>(), 0..=largest, 0..=largest, 0..=largest).prop_map(
         |(steps, in_flight, time, linger, tail)| Limits {
-            steps,
+            steps: Some(steps),
             in_flight: in_flight as usize,
             time: Time(time),
             linger: Time(linger),
