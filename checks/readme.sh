@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The README keeps its word: commands print what it says, and what it quotes is in the files.
 #
-#   checks/readme.sh
+#   checks/readme.sh            compares
+#   checks/readme.sh --write    puts into the README what the commands print now
 #
-# Of each console block, every line of output must be printed, but for `...` and lines with a time in seconds.
-# Every rust block must be a part of the example, every toml block a scenario of docs/scenarios.
+# A console block is a command and its output: all of it, or its first lines, `...`, and its last lines. Times differ
+# and are not compared. A rust block is a part of the example, a toml block a scenario of docs/scenarios.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fence='```'
@@ -15,45 +16,70 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
 
-fail() {
-    echo "readme: FAILED, $1"
-    failed=1
-}
-
-# console BLOCK: runs its command, and looks for the lines below it.
+# console BLOCK: the block with what its command prints now; a command without output is not run.
 console() {
-    local command=${1%%$'\n'*} line
-    command=${command#'$ '}
-    [ "\$ $command" != "$1" ] || return 0 # Shown without output.
-    echo "readme: $command"
-    bash -c "$command" >"$folder/out" 2>&1 || true
-    while IFS= read -r line; do
-        case $line in '...' | *' in '*' s ('*) continue ;; esac
-        grep -qxF -- "$line" "$folder/out" || fail "not printed: $line"
-    done <<<"${1#*$'\n'}"
+    local command=${1%%$'\n'*} output=${1#*$'\n'} now lines
+    if [ "$command" = "$1" ]; then
+        echo "$1"
+        return
+    fi
+    echo "readme: ${command#'$ '}" >&2
+    # Without the empty lines at the end.
+    now=$(bash -c "${command#'$ '}" 2>"$folder/log" || true)
+    echo "$command"
+    if ! grep -qx '\.\.\.' <<<"$output"; then
+        echo "$now"
+        return
+    fi
+    lines=$(sed '/^\.\.\.$/,$d' <<<"$output" | wc -l)
+    head -n "$lines" <<<"$now"
+    echo '...'
+    lines=$(sed '1,/^\.\.\.$/d' <<<"$output" | wc -l)
+    tail -n "$lines" <<<"$now"
 }
 
-# quoted BLOCK FILE...: is in one of the files.
+# quoted BLOCK FILE...: the block, which is in one of the files.
 quoted() {
-    local block=$1 file
+    local block=$1 file found=no
     shift
     for file in "$@"; do
-        [[ $(<"$file") != *"$block"* ]] || return 0
+        [[ $(<"$file") != *"$block"* ]] || found=yes
     done
-    fail "in none of $*: $block"
+    echo "$block"
+    if [ "$found" = no ]; then
+        printf 'readme: FAILED, not in %s:\n%s\n' "$*" "$block" >&2
+        failed=1
+    fi
 }
 
 kind='' block=''
 while IFS= read -r line; do
     case $kind:$line in
-    :"$fence"*) kind=${line#"$fence"} block='' ;;
-    :*) ;;
-    console:"$fence") kind='' && console "$block" ;;
-    rust:"$fence") kind='' && quoted "$block" crates/turncoat/examples/bracha.rs ;;
-    toml:"$fence") kind='' && quoted "$block" docs/scenarios/*.toml ;;
-    *:"$fence") kind='' ;;
+    :"$fence"*) kind=${line#"$fence"} block='' && echo "$line" ;;
+    :*) echo "$line" ;;
+    *:"$fence")
+        case $kind in
+        console) console "$block" ;;
+        rust) quoted "$block" crates/turncoat/examples/bracha.rs ;;
+        toml) quoted "$block" docs/scenarios/*.toml ;;
+        *) echo "$block" ;;
+        esac
+        kind='' && echo "$line"
+        ;;
     *) block=${block:+$block$'\n'}$line ;;
     esac
-done <README.md
-[ "$failed" = 0 ] && echo "readme: as it says"
+done <README.md >"$folder/README.md"
+
+if [ "${1:-}" = --write ]; then
+    cp "$folder/README.md" README.md
+    exit "$failed"
+fi
+without_times() {
+    sed 's/ in [0-9.]* s (.*/ in .../' "$1"
+}
+if ! diff <(without_times README.md) <(without_times "$folder/README.md"); then
+    echo 'readme: FAILED, commands print other lines (>) than it says (<); checks/readme.sh --write puts them in'
+    failed=1
+fi
+[ "$failed" = 1 ] || echo 'readme: as it says'
 exit "$failed"
