@@ -158,6 +158,9 @@ impl Tally<'_> {
                 out::line(format_args!("  saved as {}", file.display()))?;
             }
         }
+        if first.is_empty() {
+            out::line(format_args!("no violation in {runs} runs"))?;
+        }
         Ok(())
     }
 }

@@ -530,18 +530,30 @@ impl Scenario {
             default.remove(kept);
         }
         strip(&mut table, &default);
-        // Faults come last, each in one table with its effect on one line: they are the story.
-        let adversary = table.get_mut("adversary").and_then(toml::Value::as_table_mut);
-        let faults = adversary.and_then(|adversary| adversary.remove("faults"));
-        if table.get("adversary").and_then(toml::Value::as_table).is_some_and(toml::Table::is_empty) {
-            table.remove("adversary");
-        }
+        // What tells the story comes last, a step or a fault at a time.
+        let mut take = |section: &str, key: &str| {
+            let taken = table.get_mut(section)?.as_table_mut()?.remove(key)?;
+            if table.get(section)?.as_table()?.is_empty() {
+                table.remove(section);
+            }
+            Some(taken)
+        };
+        let (script, faults) = (take("scheduler", "script"), take("adversary", "faults"));
+        let expect = table.remove("expect");
         let mut text = toml::to_string(&table).expect("a scenario is a TOML document");
         for fault in faults.iter().flat_map(|faults| faults.as_array()).flatten() {
             text.push_str("\n[[adversary.faults]]\n");
             for (key, value) in fault.as_table().into_iter().flatten() {
                 text.push_str(&format!("{key} = {value}\n"));
             }
+        }
+        for (key, value) in expect.iter().flat_map(|expect| expect.as_table()).flatten() {
+            let header = if text.contains("\n[expect]\n") { "" } else { "\n[expect]\n" };
+            text.push_str(&format!("{header}{key} = {value}\n"));
+        }
+        if let Some(steps) = script.as_ref().and_then(toml::Value::as_array) {
+            let steps: String = steps.iter().map(|step| format!("    {step},\n")).collect();
+            text = text.replace("[scheduler]\n", &format!("[scheduler]\nscript = [\n{steps}]\n"));
         }
         text
     }

@@ -1,7 +1,8 @@
 //! Bracha's reliable broadcast (1987): a protocol, a bug, and the fuzzer that finds it.
 //!
 //! p0 sends a value, and up to f of n >= 3f+1 processes lie, p0 perhaps among them. Still no two correct
-//! processes deliver different values, and if one delivers, all do. Run it: `cargo run --example bracha`.
+//! processes deliver different values, and if one delivers, all do. Run it:
+//! `cargo run --release -p turncoat --example bracha`.
 
 use serde::{Deserialize, Serialize};
 use turncoat::*;
@@ -123,7 +124,7 @@ fn main() {
         // In each run a random process lies once, and the network splits once, in one of the three rounds.
         let params = [("c", "1"), ("d", "1"), ("r", "3")];
         let summary = fuzz::<Bracha>(&scenario(flags), "byzzfuzz", &params, 10_000).expect("a campaign");
-        println!("bracha {flags}: {} runs, {} violations", summary.runs, summary.violating);
+        println!("bracha with [{flags}]: {} runs, violations in {}", summary.runs, summary.violating);
         for finding in summary.first.values() {
             println!("run {}: {}\n{}", finding.index, finding.violation, finding.scenario.to_toml());
         }

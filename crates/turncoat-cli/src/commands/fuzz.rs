@@ -107,10 +107,13 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let seconds = clock.seconds();
     progress.clear();
     let summary = summary?;
+    // A strategy may have a scheduler of its own.
+    let scheduler =
+        campaign.scenario_of(0).map_or(prepared.base.scheduler.name, |first| first.scheduler.name);
     let tally = Tally {
         entry: &prepared.entry,
         strategy: prepared.strategy,
-        scheduler: registry::name_of(prepared.base.scheduler.name),
+        scheduler: registry::name_of(scheduler),
         seed: args.seed,
         jobs,
         seconds,

@@ -7,7 +7,7 @@
 //! A [`Sim`] is reused from run to run, so that its buffers are. It is driven to its end by [`Sim::run`], or
 //! step by step, by hand, through [`Sim::apply`]: stories, scripts and the explorer are all made of
 //! [`Action`]s. Whatever drives it, the rule that only Byzantine nodes lie is enforced here, in
-//! [`Sim::lie`], and nowhere else.
+//! `lies.rs`, and nowhere else.
 
 use std::collections::VecDeque;
 use std::fmt;
