@@ -97,6 +97,19 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
             let item = |property: Property| Item::plain(property.name(), property.about());
             ("checkers", Property::ALL.into_iter().map(item).collect())
         }
+        What::Mutations if protocol.is_none() => {
+            // Variants of one protocol share their messages: each table once.
+            let mut entries = registry::protocols();
+            entries.dedup_by_key(|entry| entry.kinds);
+            let of = |entry: &Entry| {
+                let name = entry.name;
+                let rows = (entry.mutations)();
+                rows.iter()
+                    .map(|(row, scope)| Item::mutation((format!("{name} {row}"), scope)))
+                    .collect::<Vec<_>>()
+            };
+            ("mutations", entries.iter().flat_map(of).collect())
+        }
         What::Mutations => {
             let table = (entry("mutations")?.mutations)();
             ("mutations", table.iter().map(Item::mutation).collect())

@@ -97,7 +97,7 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
 fn a_command_line_that_is_not_complete_is_refused() {
     refused_args("fuzz", &["<PROTO>"]);
     refused_args("replay", &["<FILE>"]);
-    refused_args("list mutations", &["of which protocol?", "list mutations PROTO"]);
+    refused_args("list flags", &["of which protocol?", "list flags PROTO"]);
     refused_args("list strategies pbft", &["`pbft` is one too many"]);
     refused_args("fzz pbft", &["fzz", "fuzz"]);
     refused_args("fuzz pbft --stratgy random", &["--stratgy", "--strategy"]);
