@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::client::Request;
 use crate::hash::Digest;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, NodeSet, Slot};
+use crate::node::{Context, Protocol};
 use crate::sign::Signed;
 
 /// The service: one register. `+k` adds, `*k` multiplies, `get` reads; anything else is written as it is.
@@ -70,4 +71,66 @@ impl<R> Clients<R> {
         self.replies.insert(request.client, (request.ts, reply));
         self.pending.retain(|pending| pending.client != request.client || pending.ts > request.ts);
     }
+}
+
+/// What a replica has executed, from slot 1 on without gaps: the log, its digest, and the service that follows from it.
+#[derive(Clone, Debug, Default, Hash, Serialize)]
+pub struct History {
+    log: Vec<Option<Request>>,
+    digest: Digest,
+    register: Register,
+}
+
+impl History {
+    /// The last slot executed.
+    pub fn last(&self) -> Slot {
+        Slot(self.log.len() as u32)
+    }
+
+    /// What was executed last; none for a no-op.
+    pub fn last_entry(&self) -> Option<&Request> {
+        self.log.last()?.as_ref()
+    }
+
+    /// The state of the service.
+    pub const fn register(&self) -> u64 {
+        self.register.0
+    }
+
+    /// Executes the next slot, decides it, and returns the result.
+    pub fn append<P: Protocol>(
+        &mut self,
+        request: Option<Request>,
+        voters: NodeSet,
+        cx: &mut Context<'_, P>,
+    ) -> Option<u64> {
+        self.log.push(request);
+        self.digest = chained(self.digest, &request);
+        let id = request.as_ref().map_or(Digest::NULL, Request::digest);
+        cx.commit(self.last(), id, request.as_slice(), voters);
+        request.map(|request| self.register.operate(request.op.as_str()))
+    }
+
+    /// The executions after one slot and up to another, if both have been reached.
+    pub fn entries(&self, after: Slot, upto: Slot) -> Option<&[Option<Request>]> {
+        self.log.get(after.0 as usize..upto.0 as usize)
+    }
+
+    /// The digest of the history up to a slot, if it has been reached.
+    pub fn digest(&self, upto: Slot) -> Option<Digest> {
+        match upto == self.last() {
+            true => Some(self.digest),
+            false => Some(self.entries(Slot(0), upto)?.iter().fold(Digest::NULL, chained)),
+        }
+    }
+
+    /// The digest of the history as it would be with these executions too.
+    pub fn digest_with(&self, more: &[Option<Request>]) -> Digest {
+        more.iter().fold(self.digest, chained)
+    }
+}
+
+/// The digest of a history and one more execution.
+fn chained(history: Digest, entry: &Option<Request>) -> Digest {
+    Digest::of(&(history, entry.as_ref().map_or(Digest::NULL, Request::digest)))
 }

@@ -73,7 +73,7 @@ fn of_two_operations_under_one_number_all_replicas_execute_the_same() {
         let mut s = story(TWO_FACED_CLIENT);
         s.mutate(misled, "request.op~").deliver_all();
         for who in ALL {
-            let log = s.json(who)["log"].clone();
+            let log = s.json(who)["history"]["log"].clone();
             assert_eq!((&log[0]["op"], &log[1]["op"]), (&executed.into(), &"y1".into()), "the log of {who}");
             assert_eq!(log.as_array().map(Vec::len), Some(2));
         }

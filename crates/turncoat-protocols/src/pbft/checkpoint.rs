@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use turncoat_core::client::Request;
-use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, Slot};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
@@ -13,36 +11,26 @@ use super::messages::{Checkpoint, Msg, SlotProof, State};
 use super::replica::{Cx, Entry, Replica};
 use super::view_change::is_genuine;
 
-/// The digest of a history and one more execution.
-fn chained(chain: Digest, entry: &Option<Request>) -> Digest {
-    Digest::of(&(chain, entry.as_ref().map_or(Digest::NULL, Request::digest)))
-}
-
 impl Replica {
-    /// The digest of the history up to a number that has been executed.
-    fn history(&self, seq: Slot) -> Digest {
-        match seq == self.last_exec() {
-            true => self.chain,
-            false => self.log[..seq.0 as usize].iter().fold(Digest::NULL, chained),
-        }
-    }
-
     pub(super) fn last_own_checkpoint(&self) -> Slot {
         Slot(self.last_exec().0 / self.config.checkpoint * self.config.checkpoint)
     }
 
+    fn own_checkpoint(&self, cx: &Cx<'_>) -> Option<Msg> {
+        let seq = self.last_own_checkpoint();
+        self.history.digest(seq).map(|digest| Msg::Checkpoint(cx.sign(Checkpoint { seq, digest })))
+    }
+
     /// After executing n with n mod K = 0: tell all.
     pub(super) fn take_checkpoint(&mut self, cx: &mut Cx<'_>) {
-        let seq = self.last_exec();
-        if seq.0.is_multiple_of(self.config.checkpoint) {
-            cx.broadcast(Msg::Checkpoint(cx.sign(Checkpoint { seq, digest: self.chain })));
+        if self.last_exec() == self.last_own_checkpoint() {
+            self.own_checkpoint(cx).into_iter().for_each(|m| cx.broadcast(m));
         }
     }
 
     pub(super) fn resend_checkpoint(&mut self, cx: &mut Cx<'_>) {
-        let seq = self.last_own_checkpoint();
-        if seq > self.window.low() {
-            cx.to_others(Msg::Checkpoint(cx.sign(Checkpoint { seq, digest: self.history(seq) })));
+        if self.last_own_checkpoint() > self.window.low() {
+            self.own_checkpoint(cx).into_iter().for_each(|m| cx.to_others(m));
         }
     }
 
@@ -76,7 +64,7 @@ impl Replica {
     fn advance_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let Some(proof) = self.checkpoint_proof(seq, cx) else { return };
         let quorum = proof.voters().len() >= cx.cluster().quorum();
-        if self.last_exec() < seq || self.history(seq) != proof.digest {
+        if self.history.digest(seq) != Some(proof.digest) {
             if quorum || seq > self.window.high() {
                 self.fetch_up_to(seq, cx);
             }
@@ -124,8 +112,8 @@ impl Replica {
     }
 
     fn send_state(&self, to: NodeId, after: Slot, proof: Cert<Checkpoint>, cx: &mut Cx<'_>) {
-        let entries = self.log.get(after.0 as usize..proof.seq.0 as usize);
-        if let Some(entries) = entries.filter(|_| self.history(proof.seq) == proof.digest) {
+        let entries = self.history.entries(after, proof.seq);
+        if let Some(entries) = entries.filter(|_| self.history.digest(proof.seq) == Some(proof.digest)) {
             cx.send(to, Msg::State(Arc::new(State { after, entries: entries.to_vec(), proof })));
         }
     }
@@ -137,7 +125,7 @@ impl Replica {
         let missing =
             self.last_exec().0.checked_sub(m.after.0).and_then(|known| m.entries.get(known as usize..));
         let Some(missing) = missing.filter(|missing| whole && !missing.is_empty()) else { return };
-        if voters.len() < cx.cluster().weak() || missing.iter().fold(self.chain, chained) != m.proof.digest {
+        if voters.len() < cx.cluster().weak() || self.history.digest_with(missing) != m.proof.digest {
             return;
         }
         cx.mark("state-transfer");

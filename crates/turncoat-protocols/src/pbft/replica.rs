@@ -8,7 +8,7 @@ use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::node::{Context, Node, Vitals, Waiting};
-use turncoat_core::service::{Clients, Register};
+use turncoat_core::service::{Clients, History};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
 use turncoat_core::window::Window;
@@ -56,10 +56,7 @@ pub struct Replica {
     pub(super) next_seq: Slot,
     pub(super) assigned: BTreeMap<NodeId, (u32, Slot)>,
     pub(super) clients: Clients<Reply>,
-    /// What was executed; its digest, and the service, follow from it.
-    pub(super) log: Vec<Option<Request>>,
-    pub(super) chain: Digest,
-    register: Register,
+    pub(super) history: History,
 
     pub(super) checkpoints: BTreeMap<NodeId, Vec<Signed<Checkpoint>>>,
     pub(super) fetching: Option<Slot>,
@@ -90,7 +87,7 @@ impl Replica {
 
     /// The last number executed.
     pub(super) fn last_exec(&self) -> Slot {
-        Slot(self.log.len() as u32)
+        self.history.last()
     }
 
     pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
@@ -107,7 +104,7 @@ impl Replica {
         if request.read_only {
             // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
-                let (view, seq, result) = (self.view, self.last_exec(), self.register.0);
+                let (view, seq, result) = (self.view, self.last_exec(), self.history.register());
                 cx.send(client, Msg::Reply(cx.sign(Reply { view, seq, ts, client, result })));
             }
             return;
@@ -251,14 +248,10 @@ impl Replica {
         }
     }
 
-    /// Appends one execution to the log.
+    /// Executes the next number.
     pub(super) fn apply(&mut self, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
-        let id = request.as_ref().map_or(Digest::NULL, Request::digest);
-        self.log.push(request);
-        self.chain = Digest::of(&(self.chain, id));
-        cx.commit(self.last_exec(), id, request.as_slice(), voters);
-        let Some(request) = request else { return };
-        let result = self.register.operate(request.op.as_str());
+        let result = self.history.append(request, voters, cx);
+        let (Some(request), Some(result)) = (request, result) else { return };
         let (view, seq, ts, client) = (self.view, self.last_exec(), request.ts, request.client);
         self.clients.executed(&request, Reply { view, seq, ts, client, result });
         self.fresh_view = false;
@@ -394,7 +387,7 @@ impl Node<Pbft> for Replica {
             view: self.view,
             changing_view: self.status != Status::Normal,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            executed: self.log.last().copied().flatten().map(|request| request.digest()),
+            executed: self.history.last_entry().map(Request::digest),
             decided: self.last_exec(),
             waiting: waiting.into_iter().collect(),
             ..Vitals::default()
