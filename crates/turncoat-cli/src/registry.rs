@@ -1,6 +1,7 @@
 //! Names: the one place that knows all protocols, strategies and schedulers.
 
 use anyhow::{Error, Result, anyhow};
+use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::SchedulerName;
@@ -32,6 +33,16 @@ pub(crate) fn protocol(name: &str) -> Result<Entry> {
     let all = protocols();
     let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
     all.iter().find(|entry| entry.name == name).cloned().ok_or_else(|| unknown("protocol", name, &known))
+}
+
+/// Whether a protocol has a flag.
+pub(crate) fn flag(entry: &Entry, name: &str) -> Result<()> {
+    let all: Vec<String> = entry.flags.iter().map(Flag::name).collect();
+    let known: Vec<&str> = all.iter().map(String::as_str).collect();
+    match known.contains(&name) {
+        true => Ok(()),
+        false => Err(unknown(&format!("flag of {}", entry.name), name, &known)),
+    }
 }
 
 /// The strategy with this name.

@@ -53,6 +53,10 @@ pub(crate) struct Setup {
     #[arg(long, value_name = "FLAG,..", value_delimiter = ',')]
     with: Vec<String>,
 
+    /// Deviations of a preset to switch off
+    #[arg(long, value_name = "FLAG,..", value_delimiter = ',')]
+    without: Vec<String>,
+
     /// A key of the scenario (`network.loss=hold`) or a parameter of the strategy (`c=2`)
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -100,12 +104,14 @@ impl Setup {
 
     fn scenario(&self, entry: &Entry, paths: &Assignments) -> Result<Scenario> {
         let mut base = Scenario::new(entry.name);
-        for flag in &self.with {
-            let known: Vec<&str> = entry.flags.iter().map(|flag| flag.name).collect();
-            if !known.contains(&flag.as_str()) {
-                return Err(registry::unknown(&format!("flag of {}", entry.name), flag, &known));
-            }
-            base = base.with(&format!("protocol.{flag}"), true.into())?;
+        let mut flags = entry.preset_flags();
+        for flag in self.with.iter().chain(&self.without) {
+            registry::flag(entry, flag)?;
+        }
+        if !self.with.is_empty() || !self.without.is_empty() {
+            flags.extend(self.with.iter().filter(|flag| !flags.contains(flag)).cloned().collect::<Vec<_>>());
+            flags.retain(|flag| !self.without.contains(flag));
+            base = base.with("protocol.flags", flags.into())?;
         }
         let (protocol, rest): (Vec<_>, Vec<_>) =
             paths.iter().partition(|(path, _)| path.starts_with("protocol."));

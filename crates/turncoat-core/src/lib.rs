@@ -18,6 +18,7 @@ extern crate self as turncoat_core;
 pub mod check;
 pub mod client;
 pub mod fault;
+pub mod flags;
 pub mod hash;
 pub mod ids;
 mod io;
@@ -44,6 +45,8 @@ pub mod votes;
 mod wheel;
 pub mod window;
 
+#[doc(hidden)]
+pub use serde;
 pub use turncoat_derive::{Message, Part};
 
 /// [`Node::fork`](node::Node::fork) and [`Node::state`](node::Node::state) of a node that is

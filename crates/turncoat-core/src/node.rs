@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::check::Check;
 use crate::client::{Op, Request};
+use crate::flags::Flag;
 use crate::hash::{Digest, stable_hash};
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::message::{Message, RoundKey};
@@ -27,7 +28,7 @@ pub trait Protocol: Sized + 'static {
     const NAME: &'static str;
     /// One line for `turncoat list`.
     const ABOUT: &'static str;
-    /// Deviations from the correct protocol: the boolean keys of [`Protocol::Config`] that switch bugs on.
+    /// Deviations from the correct protocol, which the key `flags` of its [`Protocol::Config`] switches on.
     const FLAGS: &'static [Flag] = &[];
     /// Things that a run may or may not exercise; see [`Context::mark`].
     const MARKS: &'static [&'static str] = &[];
@@ -97,15 +98,6 @@ pub trait Protocol: Sized + 'static {
     fn checks() -> Vec<Check<Self>> {
         Vec::new()
     }
-}
-
-/// A named deviation from the correct protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flag {
-    /// Its key in the configuration, in kebab-case.
-    pub name: &'static str,
-    /// Which rule it breaks, in one line.
-    pub about: &'static str,
 }
 
 /// A replica or a client.

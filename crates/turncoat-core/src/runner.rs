@@ -1,7 +1,8 @@
 //! Erasure: protocols by name, runs without types.
 
+use crate::flags::Flag;
 use crate::message::{Message, MutationTable};
-use crate::node::{Flag, Protocol};
+use crate::node::Protocol;
 use crate::outcome::Outcome;
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
@@ -80,6 +81,12 @@ impl Entry {
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
         }
+    }
+
+    /// The names of the flags that the preset switches on.
+    pub fn preset_flags(&self) -> Vec<String> {
+        let flags = self.preset.get("flags").and_then(toml::Value::as_array).into_iter().flatten();
+        flags.filter_map(|flag| flag.as_str().map(str::to_owned)).collect()
     }
 
     /// A runner for this protocol.

@@ -21,18 +21,20 @@ pub(crate) enum Msg {
     Ready { value: Request },
 }
 
-/// Two bugs to be switched on in a scenario's `[protocol]` table.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Config {
-    echo_f1: bool,
-    deliver_f1: bool,
+flags! {
+    /// Two bugs, to be switched on in a scenario's `[protocol]` table.
+    pub(crate) struct Flags {
+        /// f+1 ECHOs are enough to be convinced.
+        echo_f1,
+        /// f+1 READYs are enough to deliver.
+        deliver_f1,
+    }
 }
 
 /// A process: what it has heard, and what it has done about it.
 #[derive(Default)]
 pub(crate) struct Process {
-    config: Config,
+    flags: Flags,
     echoes: Votes<Request>,
     readies: Votes<Request>,
     echoed: bool,
@@ -67,14 +69,14 @@ impl Process {
     fn advance(&mut self, cx: &mut Context<'_, Bracha>) {
         let f = cx.cluster().f;
         // More than (n+f)/2: any two such sets share a correct process, which echoes one value only.
-        let echoes = if self.config.echo_f1 { f + 1 } else { cx.cluster().quorum() };
+        let echoes = if self.flags.echo_f1 { f + 1 } else { cx.cluster().quorum() };
         let heard = self.echoes.winner(echoes).or_else(|| self.readies.winner(f + 1));
         if let (Some((&value, _)), false) = (heard, self.ready) {
             self.ready = true;
             cx.broadcast(Msg::Ready { value });
         }
         // 2f+1, of which f+1 are correct and convince everybody else.
-        let readies = if self.config.deliver_f1 { f + 1 } else { 2 * f + 1 };
+        let readies = if self.flags.deliver_f1 { f + 1 } else { 2 * f + 1 };
         if let (Some((value, voters)), false) = (self.readies.winner(readies), self.delivered) {
             self.delivered = true;
             cx.commit(Slot(1), value.digest(), &[*value], voters);
@@ -93,12 +95,12 @@ impl Protocol for Bracha {
     type Timer = ();
     type Replica = Process;
     type Client = NoClient;
-    type Config = Config;
+    type Config = OnlyFlags<Flags>;
 
-    fn replica(_: NodeId, _: &Cluster, &config: &Config) -> Process {
-        Process { config, ..Process::default() }
+    fn replica(_: NodeId, _: &Cluster, config: &Self::Config) -> Process {
+        Process { flags: config.flags, ..Process::default() }
     }
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
+    fn client(_: NodeId, _: &Cluster, _: &Self::Config, _: &ClientWork) -> NoClient {
         NoClient
     }
     /// INIT is round 1, ECHO 2, READY 3.
@@ -108,23 +110,19 @@ impl Protocol for Bracha {
 }
 
 /// Four processes, no clients. A partition holds messages up and loses none: Bracha's channels are reliable.
-pub(crate) fn scenario(flags: &str) -> Scenario {
-    let text = format!(
-        r#"schema = 1
-        protocol = {{ name = "bracha", {flags} }}
-        cluster = {{ n = 4, f = 1, clients = 0 }}
-        network = {{ loss = "hold" }}"#
-    );
+pub(crate) fn scenario(flags: &[&str]) -> Scenario {
+    let protocol = format!("schema = 1\nprotocol = {{ name = 'bracha', flags = {flags:?} }}");
+    let text = protocol + "\ncluster = { n = 4, f = 1, clients = 0 }\nnetwork = { loss = 'hold' }";
     Scenario::parse(&text).expect("a scenario")
 }
 
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() {
-    for flags in ["", "echo-f1 = true, deliver-f1 = true"] {
+    for flags in [&[][..], &["echo-f1", "deliver-f1"]] {
         // In each run a random process lies once, and the network splits once, in one of the three rounds.
         let params = [("c", "1"), ("d", "1"), ("r", "3")];
         let summary = fuzz::<Bracha>(&scenario(flags), "byzzfuzz", &params, 10_000).expect("a campaign");
-        println!("bracha with [{flags}]: {} runs, violations in {}", summary.runs, summary.violating);
+        println!("bracha with {flags:?}: {} runs, violations in {}", summary.runs, summary.violating);
         for finding in summary.first.values() {
             println!("run {}: {}\n{}", finding.index, finding.violation, finding.scenario.to_toml());
         }

@@ -25,10 +25,11 @@ pub use turncoat_core::check::Check;
 pub use turncoat_core::client::{
     ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuorum, Request, Service,
 };
+pub use turncoat_core::flags::{Flag, OnlyFlags};
 pub use turncoat_core::hash::Digest;
 pub use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 pub use turncoat_core::message::{Message, MutationTable, RoundKey, Special};
-pub use turncoat_core::node::{ClientWork, Cluster, Context, Flag, Node, Protocol, State, Vitals, Waiting};
+pub use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State, Vitals, Waiting};
 pub use turncoat_core::outcome::{End, Outcome, Property, Violation};
 pub use turncoat_core::part::{Part, Scope};
 pub use turncoat_core::runner::{Entry, Runner, execute};
@@ -37,7 +38,7 @@ pub use turncoat_core::sign::{Cert, Signed, Signer};
 pub use turncoat_core::sim::Sim;
 pub use turncoat_core::story::Story;
 pub use turncoat_core::votes::{Ballots, Votes};
-pub use turncoat_core::{Message, Part};
+pub use turncoat_core::{Message, Part, flags};
 
 /// Fuzzes protocol `P` until the first violation: `runs` runs at the most, on all cores, scenarios by `strategy`.
 ///

@@ -34,7 +34,7 @@ impl Run {
 }
 
 /// The first runs of a campaign of ByzzFuzz, under every scheduler in turn.
-fn fuzz(flags: &str, runs: u64) -> impl Iterator<Item = Run> {
+fn fuzz(flags: &[&str], runs: u64) -> impl Iterator<Item = Run> {
     let base = scenario(flags);
     let params =
         [("c", "2"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -59,7 +59,7 @@ fn run(sim: &mut Sim<Bracha>, scenario: Scenario) -> Run {
 }
 
 const RUNS: u64 = 4_000;
-const BOTH: &str = "echo-f1 = true, deliver-f1 = true";
+const BOTH: &[&str] = &["echo-f1", "deliver-f1"];
 
 /// An equivocating sender, two halves that believe f+1 echoes each, and two values delivered.
 #[test]
@@ -70,7 +70,7 @@ fn fuzzing_finds_that_correct_processes_disagree() {
 
 #[test]
 fn the_correct_protocol_keeps_all_its_promises() {
-    for run in fuzz("", RUNS) {
+    for run in fuzz(&[], RUNS) {
         assert!(
             run.outcome.violations.is_empty(),
             "{:?}\n{}",
@@ -86,7 +86,7 @@ fn the_correct_protocol_keeps_all_its_promises() {
 #[test]
 fn too_few_echoes_alone_break_totality() {
     let mut partial = 0;
-    for run in fuzz("echo-f1 = true", RUNS) {
+    for run in fuzz(&["echo-f1"], RUNS) {
         assert!(run.outcome.violation(Property::Agreement).is_none(), "{}", run.scenario.to_toml());
         partial += u32::from(!run.is_total());
     }
@@ -109,19 +109,19 @@ fn too_few_readies_alone_break_totality() {
         lie("echo", &["p2", "p3"], "echo.omit"),
         lie("ready", &["p2", "p3"], "ready.omit"),
     ];
-    let delivered = |flags: &str| {
+    let delivered = |flags: &[&str]| {
         let mut scenario = scenario(flags);
         scenario.adversary.byzantine = NodeSet::one(bracha::SENDER);
         scenario.adversary.faults = faults.to_vec();
         run(&mut Sim::new(), scenario).delivered.to_string()
     };
-    assert_eq!((delivered("deliver-f1 = true"), delivered("")), ("{p1}".to_owned(), "{}".to_owned()));
+    assert_eq!((delivered(&["deliver-f1"]), delivered(&[])), ("{p1}".to_owned(), "{}".to_owned()));
 }
 
 /// A sender may keep silent: then nobody delivers, and nobody promised.
 #[test]
 fn a_silent_sender_breaks_no_promise() {
-    let mut scenario = scenario("");
+    let mut scenario = scenario(&[]);
     scenario.adversary.byzantine = NodeSet::one(bracha::SENDER);
     let effect = Effect::Mutate(Mutate::Named("init.omit".to_owned()));
     scenario.adversary.faults = vec![Fault { when: When::default(), effect }];

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Property;
 use turncoat_core::part::Scope;
 use turncoat_core::runner::Entry;
@@ -116,7 +117,7 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
         }
         What::Flags => {
             let flags = entry("flags")?.flags;
-            ("flags", flags.iter().map(|flag| Item::plain(flag.name, flag.about)).collect())
+            ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about())).collect())
         }
     })
 }
@@ -128,7 +129,7 @@ impl Item {
     }
 
     fn protocol(entry: &Entry) -> Self {
-        let flags: Vec<&str> = entry.flags.iter().map(|flag| flag.name).collect();
+        let flags: Vec<String> = entry.flags.iter().map(Flag::name).collect();
         let json = json!({
             "name": entry.name,
             "about": entry.about,

@@ -161,7 +161,7 @@ fn a_node_without_its_memory_is_not_judged() {
     let decided = |state: bool| {
         let played = play::<Ballot>(&format!(
             r#"
-            protocol.weak-quorum = true
+            protocol.flags = ['weak-quorum']
             cluster.over-budget = true
             adversary.byzantine = ["p0"]
             [[adversary.faults]]

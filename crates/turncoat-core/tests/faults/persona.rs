@@ -12,7 +12,7 @@ fn two_faced(persona: &str, rest: &str) -> Played {
     ))
 }
 
-const WEAK: &str = "protocol.weak-quorum = true";
+const WEAK: &str = "protocol.flags = ['weak-quorum']";
 
 /// To p1 and p2 slot 1 is b. Their votes and the liar's make a quorum of three; p3, who was told a, has two
 /// votes. That is enough for a toy that commits on f+1.

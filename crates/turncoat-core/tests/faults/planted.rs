@@ -6,8 +6,9 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use turncoat_core::Message;
 use turncoat_core::client::{Op, Request};
+use turncoat_core::flags::{Flag, OnlyFlags};
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::node::{ClientWork, Cluster, Context, Flag, Node, Protocol};
+use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::outcome::Property;
 use turncoat_core::sign::Signed;
 use turncoat_core::votes::Votes;
@@ -34,12 +35,13 @@ enum Msg {
     },
 }
 
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct Config {
-    /// p2 believes the primary's COMMIT, the others its report, and nobody asks the others.
-    planted: bool,
+turncoat_core::flags! {
+    struct Flags {
+        /// p2 believes the primary's COMMIT, the others its report, and nobody asks the others.
+        planted,
+    }
 }
+type Config = OnlyFlags<Flags>;
 
 #[derive(Clone, Debug, Hash, Serialize)]
 struct Replica {
@@ -65,7 +67,7 @@ impl Toy for Planted {
 impl Protocol for Planted {
     const NAME: &'static str = "planted";
     const ABOUT: &'static str = "commits what the primary says";
-    const FLAGS: &'static [Flag] = &[Flag { name: "planted", about: "nobody compares" }];
+    const FLAGS: &'static [Flag] = Flags::ALL;
     type Msg = Msg;
     type Timer = ();
     type Replica = Replica;
@@ -92,10 +94,12 @@ impl Node<Planted> for Replica {
                 }
                 cx.broadcast(Msg::Commit { slot: self.next, request: *request });
             }
-            Msg::Commit { slot: Slot(1), request } if from == p0 && cx.me() == p2 && self.config.planted => {
+            Msg::Commit { slot: Slot(1), request }
+                if from == p0 && cx.me() == p2 && self.config.flags.planted =>
+            {
                 self.decide(request, cx);
             }
-            Msg::Report { first } if from == p0 => match self.config.planted {
+            Msg::Report { first } if from == p0 => match self.config.flags.planted {
                 true if cx.me() == p2 => {}
                 true => self.decide(first, cx),
                 false => cx.broadcast(Msg::Echo { first: *first }),
@@ -162,7 +166,7 @@ fn the_view_change_set_of_a_face_is_apart_from_its_receivers() {
         );
         let in_set = |set: u32, i: u32| set >> i & 1 == 1;
         let differ = [1, 3].iter().any(|&i| in_set(to, 2) != in_set(at, i));
-        let planted = play::<Planted>(&format!("protocol.planted = true\n{fault}"));
+        let planted = play::<Planted>(&format!("protocol.flags = ['planted']\n{fault}"));
         assert_eq!(planted.violates(Property::Agreement), differ, "{fault}");
         assert!(!play::<Planted>(&fault).violates(Property::Agreement), "{fault}");
         found += u32::from(differ);
@@ -175,5 +179,7 @@ fn the_view_change_set_of_a_face_is_apart_from_its_receivers() {
 fn the_view_change_set_is_the_receivers_where_left_out() {
     let fault = "adversary.byzantine = ['p0']\n[[adversary.faults]]\n\
                  persona = { of = 'p0', to = ['p1', 'p2', 'p3'], edits = ['own-order'] }";
-    assert!(!play::<Planted>(&format!("protocol.planted = true\n{fault}")).violates(Property::Agreement));
+    assert!(
+        !play::<Planted>(&format!("protocol.flags = ['planted']\n{fault}")).violates(Property::Agreement)
+    );
 }

@@ -37,7 +37,7 @@ fn twins_in_two_blocks_lead_each_block_its_own_way() {
         [[adversary.faults]]
         partition = [["p0.a", "p1"], ["p0.b", "p2", "p3"]]
     "#;
-    let broken = play::<Ballot>(&format!("protocol.weak-quorum = true\n{TWINS}\n{faults}"));
+    let broken = play::<Ballot>(&format!("protocol.flags = ['weak-quorum']\n{TWINS}\n{faults}"));
     assert!(broken.violates(Property::Agreement));
     assert_ne!(broken.decided("p1")[0], broken.decided("p2")[0]);
     assert_eq!(broken.decided("p2"), broken.decided("p3"));

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::client::Request;
+use turncoat_core::flags::{Flag, OnlyFlags};
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, Slot, View};
 use turncoat_core::message::RoundKey;
-use turncoat_core::node::{ClientWork, Cluster, Context, Flag, Node, Protocol, State};
+use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State};
 use turncoat_core::sign::Signed;
 use turncoat_core::votes::Votes;
 use turncoat_core::{Message, Part};
@@ -39,14 +40,15 @@ pub(crate) struct Vote {
     digest: Digest,
 }
 
-#[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Config {
-    /// f+1 votes commit.
-    weak_quorum: bool,
-    /// Requests are proposed and accepted without a look at their signature.
-    unsigned_requests: bool,
+turncoat_core::flags! {
+    pub(crate) struct Flags {
+        /// f+1 votes commit.
+        weak_quorum,
+        /// Requests are proposed and accepted without a look at their signature.
+        unsigned_requests,
+    }
 }
+type Config = OnlyFlags<Flags>;
 
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 struct Round {
@@ -75,10 +77,7 @@ impl Toy for Ballot {
 impl Protocol for Ballot {
     const NAME: &'static str = "ballot";
     const ABOUT: &'static str = "p0 proposes, replicas vote, a quorum commits";
-    const FLAGS: &'static [Flag] = &[
-        Flag { name: "weak-quorum", about: "f+1 votes commit" },
-        Flag { name: "unsigned-requests", about: "nobody looks at the signature of a request" },
-    ];
+    const FLAGS: &'static [Flag] = Flags::ALL;
     type Msg = Msg;
     type Timer = ();
     type Replica = Replica;
@@ -105,7 +104,7 @@ impl Node<Ballot> for Replica {
         let leader = cx.leader(View(0));
         match msg {
             Msg::Request(request) if cx.me() == leader => {
-                let genuine = request.is_by(request.client) || self.config.unsigned_requests;
+                let genuine = request.is_by(request.client) || self.config.flags.unsigned_requests;
                 if genuine && !self.assigned.contains(request) {
                     self.assigned.push(**request);
                     let proposal = Proposal { slot: Slot(self.assigned.len() as u32), request: *request };
@@ -113,7 +112,7 @@ impl Node<Ballot> for Replica {
                 }
             }
             Msg::Propose(p) if p.is_by(leader) && from == leader => {
-                let genuine = p.request.is_by(p.request.client) || self.config.unsigned_requests;
+                let genuine = p.request.is_by(p.request.client) || self.config.flags.unsigned_requests;
                 let round = self.rounds.entry(p.slot).or_default();
                 if genuine && round.proposal.is_none() {
                     round.proposal = Some(p.request);
@@ -138,7 +137,7 @@ impl Node<Ballot> for Replica {
 
 impl Replica {
     fn advance(&mut self, slot: Slot, cx: &mut Context<'_, Ballot>) {
-        let quorum = if self.config.weak_quorum { cx.cluster().weak() } else { cx.cluster().quorum() };
+        let quorum = if self.config.flags.weak_quorum { cx.cluster().weak() } else { cx.cluster().quorum() };
         let round = self.rounds.entry(slot).or_default();
         let Some(request) = round.proposal.filter(|_| !round.committed) else { return };
         let voters = round.votes.voters(&request.digest());

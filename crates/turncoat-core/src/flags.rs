@@ -1,0 +1,98 @@
+//! Flags: the deviations from a correct protocol, each a known bug that can be switched on by name.
+//!
+//! In code a flag is a boolean in snake_case; in files and on the command line it is a name in kebab-case, in a list:
+//!
+//! ```
+//! turncoat_core::flags! {
+//!     /// What may be wrong.
+//!     pub struct Flags {
+//!         /// Nobody looks at signatures.
+//!         unsigned_votes,
+//!     }
+//! }
+//! let flags: Flags = serde_json::from_str(r#"["unsigned-votes"]"#)?;
+//! assert!(flags.unsigned_votes);
+//! assert_eq!(Flags::ALL[0].about(), "Nobody looks at signatures.");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A named deviation from the correct protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    #[doc(hidden)]
+    pub field: &'static str,
+    #[doc(hidden)]
+    pub doc: &'static str,
+}
+
+impl Flag {
+    /// Its name in files, in kebab-case.
+    pub fn name(&self) -> String {
+        self.field.replace('_', "-")
+    }
+
+    /// Which rule it breaks.
+    pub fn about(&self) -> &'static str {
+        self.doc.trim()
+    }
+}
+
+/// The configuration of a protocol that has flags and no other parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OnlyFlags<F: Default> {
+    /// What is switched on.
+    pub flags: F,
+}
+
+/// Makes a struct of flags, with the table `ALL` of their names and descriptions.
+#[macro_export]
+macro_rules! flags {
+    ($(#[$meta:meta])* $vis:vis struct $Flags:ident { $($(#[doc = $doc:literal])+ $flag:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        $vis struct $Flags { $($(#[doc = $doc])+ $vis $flag: bool,)* }
+
+        impl $Flags {
+            /// All flags.
+            $vis const ALL: &'static [$crate::flags::Flag] =
+                &[$($crate::flags::Flag { field: stringify!($flag), doc: concat!($($doc),+) }),*];
+        }
+
+        impl $crate::serde::Serialize for $Flags {
+            fn serialize<S: $crate::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                $crate::flags::write(Self::ALL, &[$(self.$flag),*], s)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $Flags {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let mut flags = Self::default();
+                $crate::flags::read(Self::ALL, &mut [$(&mut flags.$flag),*], d)?;
+                Ok(flags)
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+pub fn write<S: Serializer>(all: &[Flag], on: &[bool], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(all.iter().zip(on).filter(|(_, on)| **on).map(|(flag, _)| flag.name()))
+}
+
+#[doc(hidden)]
+pub fn read<'de, D: Deserializer<'de>>(all: &[Flag], on: &mut [&mut bool], d: D) -> Result<(), D::Error> {
+    for name in Vec::<String>::deserialize(d)? {
+        match all.iter().position(|flag| flag.name() == name) {
+            Some(index) => *on[index] = true,
+            None => {
+                let known: Vec<String> = all.iter().map(Flag::name).collect();
+                return Err(D::Error::custom(format!("no flag `{name}`. There are: {}", known.join(", "))));
+            }
+        }
+    }
+    Ok(())
+}
