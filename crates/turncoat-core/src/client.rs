@@ -125,8 +125,7 @@ impl Part for Request {
         found
     }
     fn another(present: &Signed<Self>, liar: &mut Liar<'_>) -> Option<Signed<Self>> {
-        let others: Vec<_> = liar.requests.iter().filter(|request| *request != present).collect();
-        (!others.is_empty()).then(|| **liar.rng.pick(&others))
+        liar.another_request(Some(present))
     }
 }
 

@@ -16,6 +16,7 @@
 extern crate self as turncoat_core;
 
 pub mod check;
+pub mod checkpoint;
 pub mod client;
 pub mod fault;
 pub mod flags;
@@ -41,6 +42,7 @@ pub mod sign;
 pub mod sim;
 pub mod story;
 pub mod strategy;
+pub mod views;
 pub mod votes;
 mod wheel;
 pub mod window;

@@ -287,6 +287,11 @@ impl<P: Protocol> Context<'_, P> {
         self.io.set_timer(timer, after);
     }
 
+    /// Whether a timer is armed.
+    pub fn is_armed(&self, timer: P::Timer) -> bool {
+        self.io.timers.of(self.io.seat).any(|(key, _)| key == timer)
+    }
+
     /// Disarms a timer.
     pub fn cancel_timer(&mut self, timer: P::Timer) {
         self.io.cancel_timer(timer);

@@ -26,7 +26,7 @@ use crate::client::{Op, Request};
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::rng::Rng;
-use crate::sign::{Cert, Signed};
+use crate::sign::{Cert, Signed, Signer};
 
 /// How far a mutated value may lie from the true one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
@@ -78,6 +78,36 @@ pub struct Liar<'a> {
     pub requests: &'a [Signed<Request>],
     /// The number of replicas.
     pub n: usize,
+}
+
+impl Liar<'_> {
+    /// Changes what is under a signature, which stays good only if it is the liar's own.
+    pub fn edit<T>(&self, signed: &mut Signed<T>, edit: impl FnOnce(&mut T)) -> bool {
+        signed.edit(self.keys, |body| {
+            edit(body);
+            true
+        })
+    }
+
+    /// Writes the name of a signer under a body: a good signature only if it is the liar's own.
+    pub fn sign<T>(&self, signer: NodeId, body: T) -> Signed<T> {
+        let mut signed = Signer::of(signer).sign(body);
+        self.edit(&mut signed, |_| {});
+        signed
+    }
+
+    /// Writes the names of signers under a body: a good certificate only if they are all the liar's own.
+    pub fn certify<T>(&self, body: T, signers: NodeSet) -> Cert<T> {
+        let mut cert = Cert::new(body, signers);
+        cert.edit(self.keys, |_| true);
+        cert
+    }
+
+    /// A request that somebody has asked for, other than `present`.
+    pub fn another_request(&mut self, present: Option<&Signed<Request>>) -> Option<Signed<Request>> {
+        let others: Vec<_> = self.requests.iter().filter(|&request| Some(request) != present).collect();
+        (!others.is_empty()).then(|| **self.rng.pick(&others))
+    }
 }
 
 /// A part of a message: a field, or a struct of fields (`#[derive(Part)]`).

@@ -66,6 +66,16 @@ impl<R> Clients<R> {
         }
     }
 
+    /// Forgets the requests that wait.
+    pub fn forget_pending(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Forgets the replies that are not `kept`.
+    pub fn retain_replies(&mut self, kept: impl Fn(&R) -> bool) {
+        self.replies.retain(|_, (_, reply)| kept(reply));
+    }
+
     /// A request was executed.
     pub fn executed(&mut self, request: &Request, reply: R) {
         self.replies.insert(request.client, (request.ts, reply));
@@ -97,17 +107,25 @@ impl History {
         self.register.0
     }
 
-    /// Executes the next slot, decides it, and returns the result.
-    pub fn append<P: Protocol>(
+    /// Executes a slot, decides it, and returns the result. The slot is the next one, unless a protocol is wrong: what
+    /// was executed out of order stands in its place, and a gap reads as no-ops.
+    pub fn execute<P: Protocol>(
         &mut self,
+        slot: Slot,
         request: Option<Request>,
         voters: NodeSet,
         cx: &mut Context<'_, P>,
     ) -> Option<u64> {
-        self.log.push(request);
-        self.digest = chained(self.digest, &request);
+        if slot == self.last().next() {
+            self.log.push(request);
+            self.digest = chained(self.digest, &request);
+        } else {
+            self.log.resize(self.log.len().max(slot.0 as usize), None);
+            self.log[slot.0 as usize - 1] = request;
+            self.digest = self.log.iter().fold(Digest::NULL, chained);
+        }
         let id = request.as_ref().map_or(Digest::NULL, Request::digest);
-        cx.commit(self.last(), id, request.as_slice(), voters);
+        cx.commit(slot, id, request.as_slice(), voters);
         request.map(|request| self.register.operate(request.op.as_str()))
     }
 

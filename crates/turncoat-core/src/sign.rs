@@ -93,9 +93,10 @@ impl<T: fmt::Debug> fmt::Debug for Signed<T> {
     }
 }
 
-/// The tag that stands for a signature in bytes.
-fn tag(signer: impl Hash, body: &impl Hash) -> u64 {
-    stable_hash(0x7A6, &(signer, body))
+/// The tag that stands for a signature in bytes. The type is signed too: bytes of one kind of message never pass as
+/// another that happens to have the same fields.
+fn tag<T: Hash>(signer: impl Hash, body: &T) -> u64 {
+    stable_hash(0x7A6, &(signer, std::any::type_name::<T>(), body))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -235,6 +236,17 @@ mod tests {
         other.edit(keys, lie);
         assert!(own.is_by(P0) && *own == 2);
         assert!(!other.valid() && *other == 2);
+    }
+
+    #[test]
+    fn one_kind_of_message_is_not_signed_by_another() {
+        #[derive(Serialize, Deserialize, Hash, Debug)]
+        struct Prepare(u32);
+        #[derive(Serialize, Deserialize, Hash, Debug)]
+        struct Commit(u32);
+        let bytes = postcard::to_stdvec(&Signer::of(P0).sign(Prepare(1))).unwrap();
+        assert!(postcard::from_bytes::<Signed<Prepare>>(&bytes).unwrap().valid());
+        assert!(!postcard::from_bytes::<Signed<Commit>>(&bytes).unwrap().valid());
     }
 
     #[test]

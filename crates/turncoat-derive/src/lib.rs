@@ -194,13 +194,14 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
+    let (generics, arguments, bounds) = input.generics.split_for_impl();
     let imports = imports();
     Ok(quote! {
         const _: () = {
             #imports
             #[automatically_derived]
             #[allow(unused_variables, unused_mut, unused_assignments, unreachable_code)]
-            impl Part for #name {
+            impl #generics Part for #name #arguments #bounds {
                 fn mutations(depth: Depth, path: &str, table: &mut Vec<Mutation>) { #rows }
                 fn count(depth: Depth) -> usize { #count }
                 fn mutate(

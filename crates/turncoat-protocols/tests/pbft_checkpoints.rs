@@ -256,7 +256,7 @@ fn above_the_window_only_the_newest_checkpoint_of_a_sender_is_kept() {
             s.heal().hold("*>p1 checkpoint").deliver_all();
         }
         expect(&s, &["p1"], "h", 0);
-        let kept = s.json("p1")["checkpoints"]["p3"].clone();
+        let kept = s.json("p1")["checkpoints"]["votes"]["p3"].clone();
         let kept: Vec<_> = kept.as_array().unwrap().iter().map(|vote| vote["body"]["seq"].clone()).collect();
         assert_eq!(kept, [16]);
         s.heal();

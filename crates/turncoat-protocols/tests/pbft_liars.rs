@@ -145,9 +145,9 @@ fn an_old_new_view_is_ignored() {
 const FALSE_PROOFS: [&[&str]; 12] = [
     // P: a signature that is none, 2f-1 votes, one vote twice, two certificates for one number.
     &["view-change.prepared.first.pre-prepare.forge"],
-    &["view-change.prepared.first.prepares.forge"],
-    &["view-change.prepared.first.prepares.drop-signer"],
-    &["view-change.prepared.first.prepares.drop-signer", "view-change.prepared.first.prepares.repeat-signer"],
+    &["view-change.prepared.first.votes.forge"],
+    &["view-change.prepared.first.votes.drop-signer"],
+    &["view-change.prepared.first.votes.drop-signer", "view-change.prepared.first.votes.repeat-signer"],
     &["view-change.prepared.repeat-last"],
     // C: a signature that is none, 2f of them, one twice, no proof at all. h: not what C proves.
     &["view-change.checkpoint.forge"],

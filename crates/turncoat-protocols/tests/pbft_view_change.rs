@@ -292,9 +292,9 @@ fn only_a_full_proof_extends_the_log_of_a_frozen_replica() {
     // p2 has voted for view 1 alone. The others commit r1 without it, and it asks for the proof. Byzantine
     // p0's proof is too short or false; p1's is good, and p2 takes it without leaving its vote.
     for lies in [
-        &["slot-proof.commits.drop-signer"][..],
-        &["slot-proof.commits.drop-signer", "slot-proof.commits.repeat-signer"],
-        &["slot-proof.commits.forge"],
+        &["slot-proof.votes.drop-signer"][..],
+        &["slot-proof.votes.drop-signer", "slot-proof.votes.repeat-signer"],
+        &["slot-proof.votes.forge"],
         &["slot-proof.pre-prepare.request=none"],
         &["slot-proof.pre-prepare.request.forge"],
         &["slot-proof.pre-prepare.view+1"],

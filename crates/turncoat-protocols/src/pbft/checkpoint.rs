@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
+use turncoat_core::checkpoint::{Checkpoint, Excerpt};
 use turncoat_core::ids::{NodeId, Slot};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
 
 use super::Timer;
-use super::messages::{Checkpoint, Msg, SlotProof, State};
+use super::messages::{Committed, Msg};
 use super::replica::{Cx, Entry, Replica};
-use super::view_change::is_genuine;
 
 impl Replica {
+    /// The low watermark h: the last stable checkpoint.
+    pub(super) fn h(&self) -> Slot {
+        self.checkpoints.stable().map_or(Slot(self.config.below_first()), |proof| proof.seq)
+    }
+
     pub(super) fn last_own_checkpoint(&self) -> Slot {
-        Slot(self.last_exec().0 / self.config.checkpoint * self.config.checkpoint)
+        let (k, first) = (self.config.checkpoint, self.config.below_first());
+        Slot(self.last_exec().0.saturating_sub(first) / k * k + first)
     }
 
     fn own_checkpoint(&self, cx: &Cx<'_>) -> Option<Msg> {
@@ -22,47 +28,45 @@ impl Replica {
     }
 
     /// After executing n with n mod K = 0: tell all.
-    pub(super) fn take_checkpoint(&mut self, cx: &mut Cx<'_>) {
-        if self.last_exec() == self.last_own_checkpoint() {
+    pub(super) fn take_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
+        if seq == self.last_own_checkpoint() {
             self.own_checkpoint(cx).into_iter().for_each(|m| cx.broadcast(m));
         }
     }
 
     pub(super) fn resend_checkpoint(&mut self, cx: &mut Cx<'_>) {
-        if self.last_own_checkpoint() > self.window.low() {
+        if self.last_own_checkpoint() > self.h() {
             self.own_checkpoint(cx).into_iter().for_each(|m| cx.to_others(m));
         }
     }
 
     pub(super) fn on_checkpoint(&mut self, m: &Signed<Checkpoint>, cx: &mut Cx<'_>) {
-        if m.seq <= self.window.low() || !m.seq.0.is_multiple_of(self.config.checkpoint) {
-            return;
+        if self.config.flags.checkpoint_unchecked {
+            return self.count_checkpoint(m, cx);
         }
-        let high = self.window.high();
-        let votes = self.checkpoints.entry(m.signer()).or_default();
-        if votes.iter().any(|vote| vote.seq == m.seq) {
-            return;
+        let old = self.checkpoints.stable().map_or(Slot(0), |proof| proof.seq);
+        let since_first = m.seq.0.checked_sub(self.config.below_first());
+        if m.seq > old && since_first.is_some_and(|n| n.is_multiple_of(self.config.checkpoint)) {
+            self.checkpoints.add(m, self.window.high());
+            self.advance_checkpoint(m.seq, cx);
         }
-        // Of each sender: what is in the window, and the newest above it.
-        votes.push(*m);
-        let newest = votes.iter().map(|vote| vote.seq).max().unwrap_or_default();
-        votes.retain(|vote| vote.seq <= high || vote.seq == newest);
-        self.advance_checkpoint(m.seq, cx);
     }
 
-    /// The CHECKPOINTs for a number that f+1 or more replicas agree on.
-    fn checkpoint_proof(&self, seq: Slot, cx: &Cx<'_>) -> Option<Cert<Checkpoint>> {
-        let mut ballots = Ballots::default();
-        for vote in self.checkpoints.values().flatten().filter(|vote| vote.seq == seq) {
-            ballots.add(vote);
+    /// What `checkpoint_unchecked` does instead: 2f+1 messages about a number, and it is stable.
+    fn count_checkpoint(&mut self, m: &Signed<Checkpoint>, cx: &mut Cx<'_>) {
+        let heard = self.unchecked.entry(m.seq).or_default();
+        *heard += 1;
+        if *heard >= cx.cluster().quorum() {
+            let mut ballots = Ballots::default();
+            ballots.add(m);
+            self.stabilise(&ballots.cert(m, cx.cluster().replicas()), cx);
+            self.propose(cx);
         }
-        let (body, _) = ballots.winner(cx.cluster().weak())?;
-        Some(ballots.cert(body, cx.cluster().replicas()))
     }
 
     /// Stable with 2f+1 equal CHECKPOINTs; f+1 above the window already prove what the history is.
     fn advance_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        let Some(proof) = self.checkpoint_proof(seq, cx) else { return };
+        let Some(proof) = self.checkpoints.proof(seq, cx.cluster()) else { return };
         let quorum = proof.voters().len() >= cx.cluster().quorum();
         if self.history.digest(seq) != Some(proof.digest) {
             if quorum || seq > self.window.high() {
@@ -76,14 +80,15 @@ impl Replica {
 
     /// h := n; everything up to n is forgotten. The reply table is not: it belongs to the service.
     pub(super) fn stabilise(&mut self, proof: &Cert<Checkpoint>, cx: &mut Cx<'_>) {
-        if proof.seq <= self.window.low() {
+        if self.checkpoints.stable().is_some_and(|stable| stable.seq >= proof.seq) {
             return;
         }
         cx.mark("stable-checkpoint");
-        self.window.advance(proof.seq);
-        self.next_seq = self.next_seq.max(proof.seq);
-        self.stable_proof = Some(proof.clone());
-        self.checkpoints.values_mut().for_each(|votes| votes.retain(|vote| vote.seq > proof.seq));
+        self.window.advance(Slot(proof.seq.0.saturating_sub(self.config.below_first())));
+        self.checkpoints.stabilise(proof.clone());
+        if self.config.flags.reply_cache_gc {
+            self.clients.retain_replies(|reply| reply.seq > proof.seq);
+        }
     }
 
     // --- state transfer ---------------------------------------------------------------------------------------
@@ -105,31 +110,25 @@ impl Replica {
 
     /// Answers with the stable checkpoint if it reaches that far, else with what is known of the one asked for.
     pub(super) fn on_fetch(&mut self, from: NodeId, after: Slot, seq: Slot, cx: &mut Cx<'_>) {
-        let stable = self.stable_proof.clone().filter(|proof| proof.seq >= seq);
-        if let Some(proof) = stable.or_else(|| self.checkpoint_proof(seq, cx)) {
+        let stable = self.checkpoints.stable().filter(|proof| proof.seq >= seq).cloned();
+        if let Some(proof) = stable.or_else(|| self.checkpoints.proof(seq, cx.cluster())) {
             self.send_state(from, after, proof, cx);
         }
     }
 
     fn send_state(&self, to: NodeId, after: Slot, proof: Cert<Checkpoint>, cx: &mut Cx<'_>) {
-        let entries = self.history.entries(after, proof.seq);
-        if let Some(entries) = entries.filter(|_| self.history.digest(proof.seq) == Some(proof.digest)) {
-            cx.send(to, Msg::State(Arc::new(State { after, entries: entries.to_vec(), proof })));
+        if let Some(state) = Excerpt::of(&self.history, after, proof) {
+            cx.send(to, Msg::State(Arc::new(state)));
         }
     }
 
     /// Accepts a history that f+1 replicas vouch for.
-    pub(super) fn on_state(&mut self, m: &State, cx: &mut Cx<'_>) {
+    pub(super) fn on_state(&mut self, m: &Excerpt, cx: &mut Cx<'_>) {
         let (end, voters) = (m.proof.seq, m.proof.voters().and(cx.cluster().replicas()));
-        let whole = m.after.0.checked_add(m.entries.len() as u32) == Some(end.0);
-        let missing =
-            self.last_exec().0.checked_sub(m.after.0).and_then(|known| m.entries.get(known as usize..));
-        let Some(missing) = missing.filter(|missing| whole && !missing.is_empty()) else { return };
-        if voters.len() < cx.cluster().weak() || self.history.digest_with(missing) != m.proof.digest {
-            return;
-        }
+        let proved = voters.len() >= cx.cluster().weak();
+        let Some(missing) = m.missing(&self.history).filter(|_| proved) else { return };
         cx.mark("state-transfer");
-        missing.iter().for_each(|&entry| self.apply(entry, voters, cx));
+        missing.iter().for_each(|&entry| self.apply(self.last_exec().next(), entry, voters, cx));
         if self.fetching.is_some_and(|target| target <= end) {
             self.fetching = None;
             cx.cancel_timer(Timer::Fetch);
@@ -137,9 +136,9 @@ impl Replica {
         if voters.len() >= cx.cluster().quorum() {
             self.stabilise(&m.proof, cx);
         }
-        self.take_checkpoint(cx);
+        self.take_checkpoint(self.last_exec(), cx);
         self.advance_checkpoint(end, cx);
-        self.execute(cx);
+        self.execute(self.last_exec().next(), cx);
         self.propose(cx);
     }
 
@@ -152,41 +151,35 @@ impl Replica {
             let agree = |vote| entry.hints.values().filter(|&other| other == vote).count() >= weak;
             entry.commits.winner(weak).is_some() || entry.hints.values().any(agree)
         };
-        if self.config.slot_fetch
-            && self.last_exec() >= self.window.low()
-            && self.window.above(self.last_exec()).any(hinted)
-        {
-            cx.to_others(Msg::SlotFetch(self.last_exec().next()));
+        let next = self.last_exec().next();
+        if self.config.slot_fetch && next > self.h() && self.window.above(self.last_exec()).any(hinted) {
+            cx.to_others(Msg::SlotFetch(next));
         }
     }
 
     pub(super) fn on_slot_fetch(&mut self, from: NodeId, seq: Slot, cx: &mut Cx<'_>) {
-        match self.stable_proof.clone() {
+        match self.checkpoints.stable().cloned() {
             // Passed by a checkpoint: the history up to it answers the question.
-            Some(proof) if seq <= self.window.low() => {
+            Some(proof) if seq <= proof.seq => {
                 self.send_state(from, Slot(seq.0.saturating_sub(1)), proof, cx);
             }
             _ => {
-                for seq in seq.0..=self.last_exec().0 {
-                    if let Some(proof) = self.window.get(Slot(seq)).and_then(|entry| entry.committed.clone())
-                    {
-                        cx.send(from, Msg::SlotProof(proof));
-                    }
+                for seq in (seq.0..=self.last_exec().0).map(Slot) {
+                    let proof = self.window.get(seq).and_then(|entry| entry.committed.clone());
+                    proof.into_iter().for_each(|proof| cx.send(from, Msg::SlotProof(proof)));
                 }
             }
         }
     }
 
     /// A commit certificate proves itself, in any view and status: committed is final.
-    pub(super) fn on_slot_proof(&mut self, m: &Arc<SlotProof>, cx: &mut Cx<'_>) {
-        let (pp, commits) = (&m.pre_prepare, &m.commits);
-        let certified = is_genuine(pp, cx)
-            && (commits.view, commits.seq, commits.digest) == (pp.view, pp.seq, pp.digest)
-            && commits.voters().and(cx.cluster().replicas()).len() >= cx.cluster().quorum();
-        if let Some(entry) = self.window.get(pp.seq).filter(|entry| certified && entry.committed.is_none()) {
+    pub(super) fn on_slot_proof(&mut self, m: &Arc<Committed>, cx: &mut Cx<'_>) {
+        let (seq, quorum) = (m.pre_prepare.seq, cx.cluster().quorum());
+        let certified = self.certified(m, cx.cluster().replicas(), quorum, cx);
+        if let Some(entry) = self.window.get(seq).filter(|entry| certified && entry.committed.is_none()) {
             entry.committed = Some(m.clone());
             cx.mark("slot-fetch");
-            self.execute(cx);
+            self.execute(seq, cx);
         }
     }
 }

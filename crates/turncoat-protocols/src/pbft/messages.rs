@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use turncoat_core::checkpoint::{Checkpoint, Excerpt};
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, Slot, View};
@@ -11,6 +12,7 @@ use turncoat_core::{Message, Part};
 
 /// A message. What may be relayed or counted in a certificate is signed.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
+#[message(specials = super::lies::SPECIALS)]
 pub enum Msg {
     /// From a client, or forwarded by a backup.
     Request(Signed<Request>),
@@ -40,12 +42,12 @@ pub enum Msg {
     #[expect(missing_docs, reason = "the line above says it")]
     Fetch { after: Slot, seq: Slot },
     /// The answer.
-    State(Arc<State>),
+    State(Arc<Excerpt>),
     /// Asks for the proof that this number is committed.
     #[message(slot = *m)]
     SlotFetch(Slot),
     /// The answer.
-    SlotProof(Arc<SlotProof>),
+    SlotProof(Arc<Committed>),
     /// Asks for the NEW-VIEW of the receiver's view, which is later than this.
     QueryView(View),
 }
@@ -60,25 +62,36 @@ pub struct PrePrepare {
     pub(super) request: Option<Signed<Request>>,
 }
 
-/// PREPARE(v, n, d).
+impl PrePrepare {
+    /// The vote for this proposal.
+    pub(super) const fn vote<const PHASE: char>(&self) -> Vote<PHASE> {
+        Vote { view: self.view, seq: self.seq, digest: self.digest }
+    }
+}
+
+/// PREPARE(v, n, d) or COMMIT(v, n, d).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(v, n, d))]
-pub struct Prepare {
+pub struct Vote<const PHASE: char> {
     pub(super) view: View,
     pub(super) seq: Slot,
     pub(super) digest: Digest,
 }
 
-/// COMMIT(v, n, d).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(v, n, d))]
-pub struct Commit {
-    pub(super) view: View,
-    pub(super) seq: Slot,
-    pub(super) digest: Digest,
+pub(super) type Prepare = Vote<'P'>;
+pub(super) type Commit = Vote<'C'>;
+
+/// A PRE-PREPARE and votes that match it: 2f PREPAREs of backups, or 2f+1 COMMITs.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct Certificate<const PHASE: char> {
+    pub(super) pre_prepare: Signed<PrePrepare>,
+    pub(super) votes: Cert<Vote<PHASE>>,
 }
 
-/// REPLY(v, t, c, r), and n: it gives the message a round, and nobody reads it.
+pub(super) type Prepared = Certificate<'P'>;
+pub(super) type Committed = Certificate<'C'>;
+
+/// REPLY(v, t, c, r), and n: it gives the message a round, and tells when it may be forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(v, t, c, r, n))]
 pub struct Reply {
@@ -91,23 +104,8 @@ pub struct Reply {
     pub(super) seq: Slot,
 }
 
-/// CHECKPOINT(n, d): d is the digest of the history up to n.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(n, d))]
-pub struct Checkpoint {
-    pub(super) seq: Slot,
-    pub(super) digest: Digest,
-}
-
-/// A prepared certificate: the PRE-PREPARE and 2f matching PREPAREs of backups.
-#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-pub(super) struct Prepared {
-    pub(super) pre_prepare: Signed<PrePrepare>,
-    pub(super) prepares: Cert<Prepare>,
-}
-
-/// VIEW-CHANGE(v, h, C, P): the view wanted, the stable checkpoint with its proof (none while h = 0), and a
-/// certificate for each request prepared above it.
+/// VIEW-CHANGE(v, h, C, P): the view wanted, the stable checkpoint with its proof (none at first), and a certificate
+/// for each request prepared above it.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(v, h, C, P))]
 pub struct ViewChange {
@@ -124,19 +122,4 @@ pub struct NewView {
     pub(super) view: View,
     pub(super) votes: Vec<Arc<Signed<ViewChange>>>,
     pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
-}
-
-/// The history from `after` to a checkpoint, none for a no-op, and f+1 or more CHECKPOINTs that prove it.
-#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-pub struct State {
-    pub(super) after: Slot,
-    pub(super) entries: Vec<Option<Request>>,
-    pub(super) proof: Cert<Checkpoint>,
-}
-
-/// A commit certificate: the PRE-PREPARE and 2f+1 matching COMMITs.
-#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-pub struct SlotProof {
-    pub(super) pre_prepare: Signed<PrePrepare>,
-    pub(super) commits: Cert<Commit>,
 }

@@ -22,6 +22,8 @@
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
+use turncoat_core::flags::Flag;
+use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, Slot, Time, View};
 use turncoat_core::message::{Message, RoundKey};
 use turncoat_core::node::{ClientWork, Cluster, Protocol};
@@ -29,12 +31,14 @@ use turncoat_core::runner::Entry;
 use turncoat_core::sign::{Signed, Signer};
 
 mod checkpoint;
+mod flags;
+mod lies;
 mod messages;
 mod replica;
 mod view_change;
 
+pub use flags::Flags;
 pub use messages::Msg;
-use messages::{Commit, Prepare};
 pub use replica::Replica;
 
 /// The protocol.
@@ -58,12 +62,43 @@ pub struct Config {
     /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered requests
     /// then need 2f+1 too: f+1 and 2f+1 replies may share only a faulty replica, and a read could miss a write.
     pub read_only: bool,
+    /// What is wrong.
+    pub flags: Flags,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let (request_timeout, retransmit) = (Time(500), Time(150));
-        Self { checkpoint: 4, window: 0, request_timeout, retransmit, slot_fetch: true, read_only: false }
+        Self {
+            checkpoint: 4,
+            window: 0,
+            request_timeout: Time(500),
+            retransmit: Time(150),
+            slot_fetch: true,
+            read_only: false,
+            flags: Flags::default(),
+        }
+    }
+}
+
+impl Config {
+    /// D(m).
+    fn digest(&self, request: &Request) -> Digest {
+        if self.flags.const_digest { Digest::of("") } else { request.digest() }
+    }
+
+    /// A request is its client's.
+    fn is_authentic(&self, request: &Signed<Request>) -> bool {
+        request.is_by(request.client) || self.flags.no_request_auth
+    }
+
+    /// What comes early is kept, what is unanswered is sent again.
+    const fn is_patient(&self) -> bool {
+        !self.flags.no_buffer_no_rtx
+    }
+
+    /// The first number is 1, so that all are above the first low watermark, which is 0.
+    const fn below_first(&self) -> u32 {
+        self.flags.seq_zero as u32
     }
 }
 
@@ -92,6 +127,7 @@ impl Protocol for Pbft {
     const NAME: &'static str = "pbft";
     const ABOUT: &'static str =
         "PBFT, complete and correct: checkpoints, state transfer, view changes, slot catch-up";
+    const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] =
         &["view-change", "new-view", "new-view-null", "stable-checkpoint", "state-transfer", "slot-fetch"];
     type Msg = Msg;
@@ -119,7 +155,8 @@ impl Protocol for Pbft {
     }
 
     fn client(_: NodeId, cluster: &Cluster, config: &Config, work: &ClientWork) -> QuorumClient {
-        let ordered = if config.read_only { cluster.quorum() } else { cluster.weak() };
+        let strict = config.read_only || config.flags.client_quorum_2f1;
+        let ordered = if strict { cluster.quorum() } else { cluster.weak() };
         QuorumClient::new(work, ReplyQuorum { ordered, read: cluster.quorum() })
     }
 
@@ -147,10 +184,9 @@ impl Protocol for Pbft {
     /// A vote beside an own PRE-PREPARE: a primary's honest code sends no PREPARE.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         let Msg::PrePrepare(pp) = like else { return None };
-        let (view, seq, digest) = (pp.view, pp.seq, pp.digest);
         match Msg::KINDS[usize::from(kind)] {
-            "prepare" => Some(Msg::Prepare(signer.sign(Prepare { view, seq, digest }))),
-            "commit" => Some(Msg::Commit(signer.sign(Commit { view, seq, digest }))),
+            "prepare" => Some(Msg::Prepare(signer.sign(pp.vote()))),
+            "commit" => Some(Msg::Commit(signer.sign(pp.vote()))),
             _ => None,
         }
     }
@@ -169,7 +205,21 @@ impl Service for Pbft {
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {
-    let classic = toml::toml! { slot-fetch = false };
-    let about = "PBFT as published: no slot catch-up between checkpoints";
-    vec![Entry::of::<Pbft>(), Entry::preset::<Pbft>("pbft-classic", about, classic)]
+    let all: Vec<String> = Flags::ALL.iter().map(Flag::name).collect();
+    let orig: Vec<String> = all.iter().filter(|flag| *flag != "client-quorum-2f1").cloned().collect();
+    let preset = |name, about, flags: Vec<String>| {
+        let config = toml::toml! { slot-fetch = false flags = (toml::Value::from(flags)) };
+        Entry::preset::<Pbft>(name, about, config)
+    };
+    vec![
+        Entry::of::<Pbft>(),
+        preset("pbft-classic", "PBFT as published: no slot catch-up between checkpoints", vec![]),
+        preset(
+            "pbft-read-only",
+            "pbft-classic with the replies that the read-only optimisation needs: clients may block",
+            vec!["client-quorum-2f1".to_owned()],
+        ),
+        preset("pbft-java", "pbft-java as ByzzFuzz tested it: all deviations", all),
+        preset("pbft-java-orig", "pbft-java as published: its clients wait for f+1 replies", orig),
+    ]
 }

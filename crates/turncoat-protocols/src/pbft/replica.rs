@@ -1,46 +1,47 @@
 //! A replica: its state, the normal case, its timers.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::sync::Arc;
 
 use serde::Serialize;
+use turncoat_core::checkpoint::Checkpoints;
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::node::{Context, Node, Vitals, Waiting};
 use turncoat_core::service::{Clients, History};
-use turncoat_core::sign::{Cert, Signed};
+use turncoat_core::sign::Signed;
+use turncoat_core::views::ViewVotes;
 use turncoat_core::votes::Ballots;
 use turncoat_core::window::Window;
 
 use super::messages::{
-    Checkpoint, Commit, Msg, NewView, PrePrepare, Prepare, Prepared, Reply, SlotProof, ViewChange,
+    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Reply, ViewChange,
 };
 use super::{Config, Pbft, Timer};
 
 pub(super) type Cx<'a> = Context<'a, Pbft>;
-
-/// Whether a replica takes part in its view, or is frozen until the view that it voted for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize)]
-pub(super) enum Status {
-    #[default]
-    Normal,
-    Changing(View),
-}
 
 /// What a replica knows about one number in its window.
 #[derive(Clone, Default, Debug, Hash, Serialize)]
 pub(super) struct Entry {
     // Of the present view:
     pub(super) pre_prepare: Option<Signed<PrePrepare>>,
+    /// What this replica votes for: the digest in the PRE-PREPARE.
+    pub(super) digest: Digest,
     pub(super) prepares: Ballots<Prepare>,
     pub(super) commits: Ballots<Commit>,
+    /// Votes beyond one per voter, which count for nothing unless `votes_not_distinct`.
+    pub(super) repeats: Vec<(char, Digest)>,
     pub(super) sent_commit: bool,
     // Across views, until a checkpoint passes:
     pub(super) prepared: Option<Prepared>,
-    pub(super) committed: Option<Arc<SlotProof>>,
+    pub(super) committed: Option<Arc<Committed>>,
     /// COMMITs of other views, or that came while frozen: hints that there is a proof to fetch.
     pub(super) hints: BTreeMap<NodeId, (View, Digest)>,
+    /// Executed, and nothing of it is left (`forget_completed_slot`).
+    pub(super) forgotten: bool,
 }
 
 /// A replica of PBFT.
@@ -48,20 +49,20 @@ pub(super) struct Entry {
 pub struct Replica {
     pub(super) config: Config,
     pub(super) view: View,
-    pub(super) status: Status,
+    /// The view that it is in or has voted for last.
+    pub(super) target: View,
+    /// Whether it waits for a new view, and takes part in none.
+    pub(super) frozen: bool,
     /// Numbers h < n <= h+L are valid, where h is the last stable checkpoint.
     pub(super) window: Window<Entry>,
-    pub(super) stable_proof: Option<Cert<Checkpoint>>,
-    /// The primary's: the last number that it assigned, and what each client got in this view.
+    /// The primary's: the last number that it assigned.
     pub(super) next_seq: Slot,
-    pub(super) assigned: BTreeMap<NodeId, (u32, Slot)>,
     pub(super) clients: Clients<Reply>,
     pub(super) history: History,
 
-    pub(super) checkpoints: BTreeMap<NodeId, Vec<Signed<Checkpoint>>>,
+    pub(super) checkpoints: Checkpoints,
     pub(super) fetching: Option<Slot>,
-    /// The votes of each replica for later views, in the order of views.
-    pub(super) view_changes: BTreeMap<NodeId, Vec<Arc<Signed<ViewChange>>>>,
+    pub(super) view_changes: ViewVotes<Arc<Signed<ViewChange>>>,
     pub(super) last_new_view: Option<Arc<Signed<NewView>>>,
     /// Phase messages of later views.
     pub(super) future: Vec<(NodeId, Msg)>,
@@ -71,12 +72,17 @@ pub struct Replica {
     pub(super) timeout: Time,
     /// Whether nothing was executed in this view yet.
     pub(super) fresh_view: bool,
-    pub(super) view_change_timer: Option<View>,
-    retransmitting: bool,
+
+    /// CHECKPOINTs by number (`checkpoint_unchecked`).
+    pub(super) unchecked: BTreeMap<Slot, usize>,
+    /// Late votes for forgotten numbers (`forget_completed_slot`).
+    pub(super) ghosts: u32,
 }
 
 /// Later-view messages kept per sender.
 const FUTURE_MAX: usize = 64;
+/// pbft-java's table of open numbers.
+const GHOSTS_MAX: u32 = 100;
 
 impl Replica {
     pub(super) fn new(mut config: Config) -> Self {
@@ -97,8 +103,8 @@ impl Replica {
     // --- REQUEST ----------------------------------------------------------------------------------------------
 
     fn on_request(&mut self, from: NodeId, request: &Signed<Request>, cx: &mut Cx<'_>) {
-        let (client, ts) = (request.client, request.ts);
-        if !request.is_by(client) {
+        let (client, ts, flags) = (request.client, request.ts, self.config.flags);
+        if !self.config.is_authentic(request) {
             return;
         }
         if request.read_only {
@@ -111,10 +117,12 @@ impl Replica {
         }
         match self.clients.last_reply(client) {
             Some((last, _)) if ts < *last => return,
+            Some((last, _)) if ts == *last && flags.no_reply_resend => return,
             Some((last, reply)) if ts == *last => return cx.send(client, Msg::Reply(cx.sign(*reply))),
+            _ if self.frozen && flags.timers_cleared => return,
             _ => self.clients.note(request),
         }
-        if self.status != Status::Normal {
+        if self.frozen {
             return;
         }
         if !self.is_primary(cx) {
@@ -122,26 +130,43 @@ impl Replica {
                 cx.send(cx.leader(self.view), Msg::Request(*request));
                 self.resend_slots(cx);
             }
-        } else if let Some(&(_, seq)) = self.assigned.get(&client).filter(|&&(assigned, _)| assigned == ts) {
+        } else if flags.primary_reassigns {
+            self.assign(request, cx);
+        } else if let Some(seq) = self.slot_of(request) {
             self.resend(seq, cx);
         } else {
             self.propose(cx);
         }
     }
 
+    /// The number, not executed yet, under which a request is proposed in this view.
+    fn slot_of(&self, request: &Request) -> Option<Slot> {
+        let same = |r: &Signed<Request>| (r.client, r.ts) == (request.client, request.ts);
+        let mut proposals =
+            self.window.above(self.last_exec()).filter_map(|entry| entry.pre_prepare.as_ref());
+        proposals.find(|m| m.request.as_ref().is_some_and(same)).map(|m| m.seq)
+    }
+
     /// The primary assigns numbers to pending requests, as far as the window reaches.
     pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
-        if self.status != Status::Normal || !self.is_primary(cx) {
+        if self.frozen || !self.is_primary(cx) {
             return;
         }
-        for request in self.clients.pending() {
-            let assigned = self.assigned.get(&request.client).is_some_and(|&(ts, _)| ts >= request.ts);
-            if assigned || self.next_seq >= self.window.high() {
-                continue;
+        for index in 0..self.clients.pending().len() {
+            let request = self.clients.pending()[index];
+            if self.slot_of(&request).is_none() {
+                self.assign(&request, cx);
             }
+        }
+    }
+
+    fn assign(&mut self, request: &Signed<Request>, cx: &mut Cx<'_>) {
+        if !self.config.flags.seq_not_synced {
+            self.next_seq = self.next_seq.max(self.window.low());
+        }
+        if self.next_seq < self.window.high() && self.ghosts < GHOSTS_MAX {
             self.next_seq = self.next_seq.next();
-            let (view, seq, digest) = (self.view, self.next_seq, request.digest());
-            self.assigned.insert(request.client, (request.ts, seq));
+            let (view, seq, digest) = (self.view, self.next_seq, self.config.digest(request));
             cx.broadcast(Msg::PrePrepare(cx.sign(PrePrepare { view, seq, digest, request: Some(*request) })));
         }
     }
@@ -158,31 +183,33 @@ impl Replica {
         if !by_sender {
             return;
         }
-        if view != self.view || self.status != Status::Normal {
+        if view != self.view || self.frozen {
             return self.on_other_view(from, view, msg, cx);
         }
-        match msg {
-            Msg::PrePrepare(m) => {
-                let genuine =
-                    |r: &Signed<Request>| r.is_by(r.client) && !r.read_only && r.digest() == m.digest;
-                if from == cx.leader(view) && m.request.as_ref().is_some_and(genuine) {
-                    self.accept(m, cx);
-                }
+        if let Msg::PrePrepare(m) = msg {
+            if m.request.is_some() && self.is_genuine(m, cx) {
+                self.accept(m, cx);
             }
+        } else if let Some(entry) = self.window.get(seq) {
             // Kept even before the PRE-PREPARE. The primary has no PREPARE.
-            Msg::Prepare(m) if from != cx.leader(view) => {
-                self.window.get(seq).map(|entry| entry.prepares.add(m));
+            let (phase, digest, counts) = match msg {
+                Msg::Prepare(m) => ('P', m.digest, from != cx.leader(view) && entry.prepares.add(m)),
+                Msg::Commit(m) => ('C', m.digest, entry.commits.add(m)),
+                _ => return,
+            };
+            if !counts && self.config.flags.votes_not_distinct {
+                entry.repeats.push((phase, digest));
             }
-            Msg::Commit(m) => {
-                self.window.get(seq).map(|entry| entry.commits.add(m));
-            }
-            _ => {}
+            self.ghosts += u32::from(take(&mut entry.forgotten));
         }
         self.advance(seq, cx);
     }
 
     /// Later views are kept for later, older ones answered with the NEW-VIEW; who is frozen takes part in none.
     fn on_other_view(&mut self, from: NodeId, view: View, msg: &Msg, cx: &mut Cx<'_>) {
+        if !self.config.is_patient() {
+            return;
+        }
         if let Msg::Commit(m) = msg
             && let Some(entry) = self.window.get(m.seq)
         {
@@ -198,61 +225,89 @@ impl Replica {
     /// Accepts a proposal, unless another one was accepted for the same view and number.
     pub(super) fn accept(&mut self, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
         let backup = !self.is_primary(cx);
-        let Some(entry) = self.window.get(m.seq).filter(|entry| entry.pre_prepare.is_none()) else { return };
-        entry.pre_prepare = Some(m.clone());
+        let Some(entry) = self.window.get(m.seq) else { return };
+        if entry.pre_prepare.is_some() && !self.config.flags.slot_ignores_digest {
+            return;
+        }
+        entry.pre_prepare.get_or_insert_with(|| m.clone());
+        entry.digest = m.digest;
         if let Some(request) = &m.request {
             self.clients.note(request);
         }
         if backup {
-            cx.broadcast(Msg::Prepare(cx.sign(Prepare { view: m.view, seq: m.seq, digest: m.digest })));
+            cx.broadcast(Msg::Prepare(cx.sign(m.vote())));
         }
     }
 
     /// Every rule about `seq` whose guard now holds.
     pub(super) fn advance(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        let quorum = cx.cluster().quorum();
-        let backups = cx.cluster().replicas().without(NodeSet::one(cx.leader(self.view)));
+        let (flags, quorum) = (self.config.flags, cx.cluster().quorum());
         let Some(entry) = self.window.get(seq) else { return };
         let Some(m) = &entry.pre_prepare else { return };
-        let (view, digest) = (m.view, m.digest);
+        let (view, digest) = (m.view, entry.digest);
+        let repeats = |phase| entry.repeats.iter().filter(|&&vote| vote == (phase, digest)).count();
 
         // prepared(m,v,n): the PRE-PREPARE and 2f PREPAREs of backups that match it.
         let prepare = Prepare { view, seq, digest };
-        if !entry.sent_commit && entry.prepares.voters(&prepare).and(backups).len() + 1 >= quorum {
+        let any = flags.slot_ignores_digest;
+        let voters = if any { entry.prepares.seen() } else { entry.prepares.voters(&prepare) };
+        if !entry.sent_commit && voters.len() + repeats('P') + 1 >= quorum {
             entry.sent_commit = true;
-            let prepares = entry.prepares.cert(&prepare, backups);
-            entry.prepared = Some(Prepared { pre_prepare: m.clone(), prepares });
+            let votes = entry.prepares.cert(&prepare, cx.cluster().replicas());
+            entry.prepared = Some(Certificate { pre_prepare: m.clone(), votes });
             cx.broadcast(Msg::Commit(cx.sign(Commit { view, seq, digest })));
         }
         // committed-local(m,v,n): prepared, and 2f+1 COMMITs that match.
         let commit = Commit { view, seq, digest };
-        if entry.sent_commit && entry.committed.is_none() && entry.commits.count(&commit) >= quorum {
-            let commits = entry.commits.cert(&commit, cx.cluster().replicas());
-            entry.committed = Some(Arc::new(SlotProof { pre_prepare: m.clone(), commits }));
-            self.execute(cx);
+        let any = flags.commit_ignores_digest;
+        let voters = if any { entry.commits.seen() } else { entry.commits.voters(&commit) };
+        if entry.sent_commit && entry.committed.is_none() && voters.len() + repeats('C') >= quorum {
+            let votes = entry.commits.cert(&commit, cx.cluster().replicas());
+            entry.committed = Some(Arc::new(Certificate { pre_prepare: m.clone(), votes }));
+            self.execute(seq, cx);
         }
     }
 
-    /// Executes what is committed, in order and without gaps.
-    pub(super) fn execute(&mut self, cx: &mut Cx<'_>) {
-        while let Some(proof) =
-            self.window.get(self.last_exec().next()).and_then(|entry| entry.committed.clone())
+    /// `seq` is committed: executes in order and without gaps.
+    pub(super) fn execute(&mut self, seq: Slot, cx: &mut Cx<'_>) {
+        if self.config.flags.exec_out_of_order {
+            self.execute_next(seq, cx);
+        } else {
+            while self.execute_next(self.last_exec().next(), cx) {}
+        }
+    }
+
+    fn execute_next(&mut self, seq: Slot, cx: &mut Cx<'_>) -> bool {
+        let flags = self.config.flags;
+        let Some(proof) = self.window.get(seq).and_then(|entry| entry.committed.clone()) else {
+            return false;
+        };
+        let proposed = &proof.pre_prepare.request;
+        // A request that was executed before is a no-op: a faulty primary may propose it twice.
+        let fresh = |request: &Request| flags.no_exec_dedupe || self.clients.is_fresh(request);
+        let request = proposed.as_deref().copied().filter(fresh);
+        self.apply(seq, request, proof.votes.voters(), cx);
+        if let Some((_, reply)) = request.and_then(|r| self.clients.last_reply(r.client)) {
+            cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
+        }
+        if flags.primary_reassigns {
+            let copy =
+                |cert: &mut Prepared| cert.pre_prepare.seq < seq && cert.pre_prepare.request == *proposed;
+            self.window.iter_mut().for_each(|entry| drop(entry.prepared.take_if(copy)));
+        }
+        if flags.forget_completed_slot
+            && let Some(entry) = self.window.get(seq)
         {
-            // A request that was executed before is a no-op: a faulty primary may propose it twice.
-            let request = proof.pre_prepare.request.as_deref().copied().filter(|r| self.clients.is_fresh(r));
-            self.apply(request, proof.commits.voters(), cx);
-            if let Some((_, reply)) = request.and_then(|r| self.clients.last_reply(r.client)) {
-                cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
-            }
-            self.take_checkpoint(cx);
+            *entry = Entry { prepared: entry.prepared.take(), forgotten: true, ..Entry::default() };
         }
+        self.take_checkpoint(seq, cx);
+        true
     }
 
-    /// Executes the next number.
-    pub(super) fn apply(&mut self, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
-        let result = self.history.append(request, voters, cx);
+    pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
+        let result = self.history.execute(seq, request, voters, cx);
         let (Some(request), Some(result)) = (request, result) else { return };
-        let (view, seq, ts, client) = (self.view, self.last_exec(), request.ts, request.client);
+        let (view, ts, client) = (self.view, request.ts, request.client);
         self.clients.executed(&request, Reply { view, seq, ts, client, result });
         self.fresh_view = false;
         self.timeout = self.config.request_timeout;
@@ -263,15 +318,14 @@ impl Replica {
     /// Sends own messages of this view about a number again.
     fn resend(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let primary = self.is_primary(cx);
-        let Some(entry) = self.window.get(seq) else { return };
+        let Some(entry) = self.window.get(seq).filter(|_| self.config.is_patient()) else { return };
         let Some(m) = &entry.pre_prepare else { return };
-        let (view, digest) = (m.view, m.digest);
         cx.to_others(match primary {
             true => Msg::PrePrepare(m.clone()),
-            false => Msg::Prepare(cx.sign(Prepare { view, seq, digest })),
+            false => Msg::Prepare(cx.sign(m.vote())),
         });
         if entry.sent_commit {
-            cx.to_others(Msg::Commit(cx.sign(Commit { view, seq, digest })));
+            cx.to_others(Msg::Commit(cx.sign(m.vote())));
         }
     }
 
@@ -284,32 +338,28 @@ impl Replica {
         let open = |entry: &Entry| {
             entry.pre_prepare.is_some() || !entry.hints.is_empty() || !entry.commits.seen().is_empty()
         };
-        self.status != Status::Normal
+        self.frozen
             || !self.clients.pending().is_empty()
             || !self.future.is_empty()
-            || self.last_own_checkpoint() > self.window.low()
+            || self.last_own_checkpoint() > self.h()
             || self.window.above(self.last_exec()).any(open)
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        let waits =
-            |awaited| self.clients.pending().iter().any(|pending| (pending.client, pending.ts) == awaited);
-        let stop = self.status != Status::Normal || self.awaited.is_some_and(|awaited| !waits(awaited));
-        if stop && self.awaited.take().is_some() {
+        let pending = self.clients.pending();
+        let waits = |awaited| pending.iter().any(|request| (request.client, request.ts) == awaited);
+        if self.awaited.take_if(|awaited| self.frozen || !waits(*awaited)).is_some() {
             cx.cancel_timer(Timer::Request);
         }
         // A backup waits for the oldest pending request. The primary does not suspect itself.
-        if self.status == Status::Normal
-            && self.awaited.is_none()
-            && let Some(oldest) = self.clients.pending().first()
-            && !self.is_primary(cx)
+        if let (None, false, Some(oldest)) = (self.awaited, self.frozen, pending.first())
+            && cx.leader(self.view) != cx.me()
         {
             self.awaited = Some((oldest.client, oldest.ts));
             cx.set_timer(Timer::Request, self.timeout);
         }
-        if !self.retransmitting && self.outstanding() {
-            self.retransmitting = true;
+        if self.config.is_patient() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
             cx.set_timer(Timer::Retransmit, self.config.retransmit);
         }
     }
@@ -343,13 +393,12 @@ impl Node<Pbft> for Replica {
             }
             Timer::ViewChange => {
                 self.timeout = Time(self.timeout.0.saturating_mul(2));
-                self.start_view_change(self.target().next(), cx);
+                self.start_view_change(self.target.next(), cx);
             }
             Timer::Retransmit => {
-                self.retransmitting = false;
-                match self.status {
-                    Status::Changing(_) => self.resend_view_change(cx),
-                    Status::Normal => self.resend_slots(cx),
+                match self.frozen {
+                    true => self.resend_view_change(cx),
+                    false => self.resend_slots(cx),
                 }
                 self.resend_checkpoint(cx);
                 self.fetch_missing_slot(cx);
@@ -363,33 +412,32 @@ impl Node<Pbft> for Replica {
 
     /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        (self.awaited, self.retransmitting, self.view_change_timer) = (None, false, None);
+        self.awaited = None;
         self.fetch(cx);
         self.advance_view_change(cx);
         self.tend_timers(cx);
     }
 
     fn on_suspect(&mut self, cx: &mut Cx<'_>) {
-        self.start_view_change(self.target().next(), cx);
+        self.start_view_change(self.target.next(), cx);
         self.tend_timers(cx);
     }
 
     fn vitals(&self) -> Vitals {
         let next = self.window.above(self.last_exec()).next();
-        let wait = |kind, have| Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 };
-        let waiting =
-            next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match &entry.pre_prepare {
-                None => wait("pre-prepare", 0),
-                Some(_) if entry.sent_commit => wait("commit", entry.commits.seen().len()),
-                Some(_) => wait("prepare", entry.prepares.seen().len()),
-            });
+        let wait = |(kind, have)| Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 };
+        let waiting = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
+            Entry { pre_prepare: None, .. } => ("pre-prepare", 0),
+            Entry { sent_commit: false, prepares, .. } => ("prepare", prepares.seen().len()),
+            Entry { commits, .. } => ("commit", commits.seen().len()),
+        });
         Vitals {
             view: self.view,
-            changing_view: self.status != Status::Normal,
+            changing_view: self.frozen,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
             executed: self.history.last_entry().map(Request::digest),
             decided: self.last_exec(),
-            waiting: waiting.into_iter().collect(),
+            waiting: waiting.map(wait).into_iter().collect(),
             ..Vitals::default()
         }
     }

@@ -1,52 +1,40 @@
-//! The view change: VIEW-CHANGE, NEW-VIEW.
+//! The view change: VIEW-CHANGE, NEW-VIEW, and what makes their content good.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use turncoat_core::checkpoint::Checkpoint;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, View};
 use turncoat_core::sign::{Cert, Signed};
 
 use super::Timer;
-use super::messages::{Checkpoint, Msg, NewView, PrePrepare, Prepare, Prepared, ViewChange};
-use super::replica::{Cx, Entry, Replica, Status};
+use super::messages::{Certificate, Msg, NewView, PrePrepare, ViewChange};
+use super::replica::{Cx, Entry, Replica};
 
-/// The latest view among votes in the order of views.
-fn latest(votes: &[Arc<Signed<ViewChange>>]) -> View {
-    votes.last().map_or(View(0), |vote| vote.view)
-}
+/// The most proposals that a machine has room for. A correct O is no larger than the window.
+const O_MAX: u32 = 1 << 20;
 
 impl Replica {
-    /// The view that this replica is in or has voted for.
-    pub(super) const fn target(&self) -> View {
-        match self.status {
-            Status::Normal => self.view,
-            Status::Changing(target) => target,
-        }
-    }
-
     /// Freezes and votes for view `w`.
     pub(super) fn start_view_change(&mut self, w: View, cx: &mut Cx<'_>) {
-        if w <= self.target() {
+        if w <= self.target {
             return;
         }
         cx.mark("view-change");
-        self.status = Status::Changing(w);
-        self.stop_view_change_timer(cx);
-        let prepared = self.window.above(Slot(0)).filter_map(|entry| entry.prepared.clone()).collect();
-        let vote =
-            ViewChange { view: w, h: self.window.low(), checkpoint: self.stable_proof.clone(), prepared };
+        (self.target, self.frozen) = (w, true);
+        cx.cancel_timer(Timer::ViewChange);
+        let h = self.h();
+        let mut prepared: Vec<_> = self.window.above(h).filter_map(|entry| entry.prepared.clone()).collect();
+        if self.config.flags.own_cert_lost && cx.leader(w) == cx.me() {
+            prepared.clear();
+        }
+        let vote = ViewChange { view: w, h, checkpoint: self.checkpoints.stable().cloned(), prepared };
         cx.broadcast(Msg::ViewChange(Arc::new(cx.sign(vote))));
     }
 
-    fn stop_view_change_timer(&mut self, cx: &mut Cx<'_>) {
-        if self.view_change_timer.take().is_some() {
-            cx.cancel_timer(Timer::ViewChange);
-        }
-    }
-
     pub(super) fn resend_view_change(&mut self, cx: &mut Cx<'_>) {
-        if let Some(vote) = self.view_changes.get(&cx.me()).and_then(|votes| votes.last()) {
+        if let Some(vote) = self.view_changes.latest(cx.me()) {
             cx.to_others(Msg::ViewChange(vote.clone()));
         }
     }
@@ -55,51 +43,58 @@ impl Replica {
         if m.view <= self.view {
             return self.relay_new_view(from, View(m.view.0.saturating_sub(1)), cx);
         }
-        let known =
-            self.view_changes.get(&from).is_some_and(|votes| votes.iter().any(|vote| vote.view == m.view));
-        if !known && self.valid_view_change(m, cx) {
-            let votes = self.view_changes.entry(from).or_default();
-            votes.push(m.clone());
-            votes.sort_by_key(|vote| vote.view);
+        if !self.view_changes.has(from, m.view) && self.valid_view_change(m, cx) {
+            self.view_changes.add(from, m.view, m.clone());
             self.advance_view_change(cx);
         }
     }
 
     /// C proves h; P holds at most one good certificate per number within the window, of earlier views.
     fn valid_view_change(&self, m: &ViewChange, cx: &Cx<'_>) -> bool {
+        let (replicas, quorum) = (cx.cluster().replicas(), cx.cluster().quorum());
         let proved = match &m.checkpoint {
-            None => m.h == Slot(0),
-            Some(c) => c.seq == m.h && c.voters().and(cx.cluster().replicas()).len() >= cx.cluster().quorum(),
+            None => m.h == Slot(self.config.below_first()),
+            Some(c) => c.seq == m.h && c.voters().and(replicas).len() >= quorum,
         };
         let mut last = m.h;
-        proved
+        let good = proved
             && m.prepared.iter().all(|cert| {
-                let seq = cert.pre_prepare.seq;
+                let (view, seq) = (cert.pre_prepare.view, cert.pre_prepare.seq);
                 let in_order = std::mem::replace(&mut last, seq) < seq;
                 let within = seq.0.saturating_sub(m.h.0) <= self.config.window;
-                in_order && within && cert.pre_prepare.view < m.view && cert.is_valid(cx)
-            })
+                let backups = replicas.without(NodeSet::one(cx.leader(view)));
+                in_order && within && view < m.view && self.certified(cert, backups, quorum - 1, cx)
+            });
+        good || self.config.flags.vc_unchecked
     }
 
     /// Every rule of the view change whose guard now holds.
     pub(super) fn advance_view_change(&mut self, cx: &mut Cx<'_>) {
+        let flags = self.config.flags;
         // Join: f+1 others want later views, so a correct one does. The smallest of their views is enough.
-        let others = self.view_changes.iter().filter(|(who, _)| **who != cx.me());
-        let later = others.map(|(_, votes)| latest(votes)).filter(|&view| view > self.target());
-        let later: Vec<View> = later.collect();
-        if later.len() >= cx.cluster().weak() {
-            let smallest = later.into_iter().min().unwrap_or_default();
-            return self.start_view_change(smallest, cx);
+        let others = self.view_changes.beyond(self.target).filter(|&(who, _)| who != cx.me());
+        let mut later: Vec<(NodeId, View)> = others.collect();
+        if !flags.join_counts_votes {
+            later.dedup_by_key(|(who, _)| *who);
         }
-        let Status::Changing(target) = self.status else { return };
+        if let Some(&(_, smallest)) = later.iter().min_by_key(|(_, view)| view)
+            && later.len() >= cx.cluster().weak()
+        {
+            let frozen = self.frozen;
+            self.start_view_change(smallest, cx);
+            self.frozen = frozen || !flags.join_does_not_freeze;
+            return;
+        }
+        if self.target == self.view {
+            return;
+        }
         // The timer for the NEW-VIEW starts when 2f+1 want this view or a later one.
-        let wanting = self.view_changes.values().filter(|votes| latest(votes) >= target).count();
-        if wanting >= cx.cluster().quorum() && self.view_change_timer != Some(target) {
-            self.view_change_timer = Some(target);
+        let wanted = self.view_changes.wanting(self.target) >= cx.cluster().quorum();
+        if wanted && !cx.is_armed(Timer::ViewChange) {
             cx.set_timer(Timer::ViewChange, self.timeout);
         }
-        if cx.leader(target) == cx.me() {
-            self.try_new_view(target, cx);
+        if cx.leader(self.target) == cx.me() {
+            self.try_new_view(self.target, cx);
         }
     }
 
@@ -107,17 +102,14 @@ impl Replica {
 
     /// The new primary: with the votes of 2f others besides its own, it starts the view.
     fn try_new_view(&mut self, w: View, cx: &mut Cx<'_>) {
-        let vote_of =
-            |votes: &Vec<Arc<Signed<ViewChange>>>| votes.iter().find(|vote| vote.view == w).cloned();
-        let Some(own) = self.view_changes.get(&cx.me()).and_then(vote_of) else { return };
-        let others = self.view_changes.iter().filter(|(who, _)| **who != cx.me());
-        let others = others.filter_map(|(_, votes)| vote_of(votes)).take(cx.cluster().quorum() - 1);
-        let mut votes: Vec<_> = others.chain([own]).collect();
-        if votes.len() < cx.cluster().quorum() {
+        let mut votes: Vec<_> = self.view_changes.of(w).map(|(_, vote)| vote.clone()).collect();
+        votes.sort_by_key(|vote| vote.signer() != cx.me());
+        votes.truncate(cx.cluster().quorum());
+        if votes.len() < cx.cluster().quorum() || votes[0].signer() != cx.me() {
             return;
         }
         votes.sort_by_key(|vote| vote.signer());
-        let (_, proposals) = compute_o(w, &votes);
+        let (_, proposals) = self.compute_o(w, &votes);
         if proposals.iter().any(|proposal| proposal.request.is_none()) {
             cx.mark("new-view-null");
         }
@@ -129,8 +121,21 @@ impl Replica {
 
     /// Anybody may relay a NEW-VIEW; it must be the new primary's, and follow from its votes.
     pub(super) fn on_new_view(&mut self, m: &Arc<Signed<NewView>>, cx: &mut Cx<'_>) {
-        let wanted = m.view > self.view && m.view >= self.target();
+        if self.config.flags.nv_unchecked {
+            return self.believe_new_view(m, cx);
+        }
+        let wanted = m.view > self.view && m.view >= self.target;
         if wanted && m.is_by(cx.leader(m.view)) && self.valid_new_view(m, cx) {
+            self.install(m, cx);
+        }
+    }
+
+    /// What `nv_unchecked` does instead: the log is gone before the only check, which crashes if there are no votes.
+    fn believe_new_view(&mut self, m: &Arc<Signed<NewView>>, cx: &mut Cx<'_>) {
+        for entry in self.window.iter_mut() {
+            *entry = Entry { committed: entry.committed.take(), ..Entry::default() };
+        }
+        if m.votes[0].view == m.view {
             self.install(m, cx);
         }
     }
@@ -148,40 +153,74 @@ impl Replica {
         if !elected {
             return false;
         }
-        let (_, proposals) = compute_o(m.view, &m.votes);
+        let (_, proposals) = self.compute_o(m.view, &m.votes);
         let same = |(ours, theirs): (&PrePrepare, &Signed<PrePrepare>)| {
             theirs.is_by(cx.leader(m.view)) && *ours == **theirs
         };
         proposals.len() == m.pre_prepares.len() && proposals.iter().zip(&m.pre_prepares).all(same)
     }
 
+    /// What follows from the votes V: the latest stable checkpoint among them (min-s), and O, a proposal for each number
+    /// from there to the highest prepared one (max-s): the request whose certificate has the highest view, or null.
+    fn compute_o(
+        &self,
+        w: View,
+        votes: &[Arc<Signed<ViewChange>>],
+    ) -> (Option<Cert<Checkpoint>>, Vec<PrePrepare>) {
+        let flags = self.config.flags;
+        let highest = votes.iter().max_by_key(|vote| vote.h);
+        let lowest = votes.iter().min_by_key(|vote| vote.h);
+        let start = if flags.min_s_minimum { lowest } else { highest };
+        let min_s = start.map_or(Slot(0), |vote| vote.h);
+        let mut best: BTreeMap<Slot, &Signed<PrePrepare>> = BTreeMap::new();
+        for cert in votes.iter().flat_map(|vote| &vote.prepared).filter(|cert| cert.pre_prepare.seq > min_s) {
+            let place = best.entry(cert.pre_prepare.seq).or_insert(&cert.pre_prepare);
+            if cert.pre_prepare.view > place.view || flags.cert_view_ignored {
+                *place = &cert.pre_prepare;
+            }
+        }
+        let claimed = highest.filter(|_| flags.min_s_minimum).map_or(min_s, |vote| vote.h);
+        let max_s = best.keys().next_back().map_or(claimed, |&last| last.max(claimed));
+        assert!(max_s.0 - min_s.0 <= O_MAX, "no room for a NEW-VIEW with {} proposals", max_s.0 - min_s.0);
+        let proposals = (min_s.0..max_s.0).map(|before| Slot(before + 1)).map(|seq| match best.get(&seq) {
+            Some(pp) => PrePrepare { view: w, seq, digest: pp.digest, request: pp.request },
+            None => PrePrepare { view: w, seq, digest: Digest::NULL, request: None },
+        });
+        (start.and_then(|vote| vote.checkpoint.clone()), proposals.collect())
+    }
+
     /// Enters the view.
     fn install(&mut self, m: &Arc<Signed<NewView>>, cx: &mut Cx<'_>) {
+        let flags = self.config.flags;
         cx.mark("new-view");
         cx.note(|| format!("enters view {}", m.view));
-        (self.view, self.status, self.fresh_view) = (m.view, Status::Normal, true);
+        (self.view, self.target, self.frozen, self.fresh_view) = (m.view, m.view, false, true);
         self.last_new_view = Some(m.clone());
-        self.view_changes.values_mut().for_each(|votes| votes.retain(|vote| vote.view > m.view));
-        self.stop_view_change_timer(cx);
+        self.view_changes.forget(m.view);
+        cx.cancel_timer(Timer::ViewChange);
         for entry in self.window.iter_mut() {
             let Entry { prepared, committed, hints, .. } = std::mem::take(entry);
             *entry = Entry { prepared, committed, hints, ..Entry::default() };
         }
-        self.assigned.clear();
-        self.next_seq = self.window.low();
+        self.ghosts = 0;
         // The votes prove a later checkpoint than ours: the window moves there, the history follows.
-        if let (Some(proof), _) = compute_o(m.view, &m.votes) {
+        if let (Some(proof), _) = self.compute_o(m.view, &m.votes) {
             self.stabilise(&proof, cx);
             if self.last_exec() < proof.seq {
                 self.fetch_up_to(proof.seq, cx);
             }
         }
-        for pre_prepare in &m.pre_prepares {
-            self.next_seq = self.next_seq.max(pre_prepare.seq);
-            if let Some(request) = &pre_prepare.request {
-                self.assigned.insert(request.client, (request.ts, pre_prepare.seq));
-            }
+        // The numbers go on after O.
+        let last = m.pre_prepares.last().map_or(self.h(), |pre_prepare| pre_prepare.seq.max(self.h()));
+        if !flags.seq_not_synced || (!m.pre_prepares.is_empty() && self.next_seq.next() < last) {
+            self.next_seq = last;
+        }
+        let skips_nulls = flags.nulls_skipped && !self.is_primary(cx);
+        for pre_prepare in m.pre_prepares.iter().filter(|m| m.request.is_some() || !skips_nulls) {
             self.accept(pre_prepare, cx);
+        }
+        if flags.timers_cleared {
+            self.clients.forget_pending();
         }
         // What came early is looked at again.
         for (from, msg) in std::mem::take(&mut self.future) {
@@ -207,44 +246,29 @@ impl Replica {
             cx.multicast(ahead, Msg::QueryView(self.view));
         }
     }
-}
 
-impl Prepared {
-    /// A genuine proposal and 2f matching PREPAREs of backups.
-    fn is_valid(&self, cx: &Cx<'_>) -> bool {
-        let (pp, prepares) = (&self.pre_prepare, &self.prepares);
-        let backups = cx.cluster().replicas().without(NodeSet::one(cx.leader(pp.view)));
-        is_genuine(pp, cx)
-            && **prepares == Prepare { view: pp.view, seq: pp.seq, digest: pp.digest }
-            && prepares.voters().and(backups).len() + 1 >= cx.cluster().quorum()
+    // --- good proposals and certificates ----------------------------------------------------------------------
+
+    /// A proposal of its view's primary, of a client's request or of null.
+    pub(super) fn is_genuine(&self, m: &Signed<PrePrepare>, cx: &Cx<'_>) -> bool {
+        let by_primary = m.is_by(cx.leader(m.view)) || self.config.flags.pp_from_anyone;
+        by_primary
+            && match &m.request {
+                Some(r) => !r.read_only && self.config.is_authentic(r) && self.config.digest(r) == m.digest,
+                None => m.digest == Digest::NULL,
+            }
     }
-}
 
-/// A proposal of its view's primary, of a client's request or of null.
-pub(super) fn is_genuine(pp: &Signed<PrePrepare>, cx: &Cx<'_>) -> bool {
-    pp.is_by(cx.leader(pp.view))
-        && match &pp.request {
-            Some(r) => r.is_by(r.client) && r.digest() == pp.digest,
-            None => pp.digest == Digest::NULL,
-        }
-}
-
-/// What follows from the votes V: the latest stable checkpoint among them (min-s), and O, a proposal for each number
-/// from there to the highest prepared one (max-s): the request whose certificate has the highest view, or null.
-fn compute_o(w: View, votes: &[Arc<Signed<ViewChange>>]) -> (Option<Cert<Checkpoint>>, Vec<PrePrepare>) {
-    let latest = votes.iter().max_by_key(|vote| vote.h);
-    let min_s = latest.map_or(Slot(0), |vote| vote.h);
-    let mut best: BTreeMap<Slot, &Signed<PrePrepare>> = BTreeMap::new();
-    for cert in votes.iter().flat_map(|vote| &vote.prepared).filter(|cert| cert.pre_prepare.seq > min_s) {
-        let place = best.entry(cert.pre_prepare.seq).or_insert(&cert.pre_prepare);
-        if cert.pre_prepare.view > place.view {
-            *place = &cert.pre_prepare;
-        }
+    /// A genuine proposal with so many matching votes of an electorate.
+    pub(super) fn certified<const PHASE: char>(
+        &self,
+        cert: &Certificate<PHASE>,
+        electorate: NodeSet,
+        need: usize,
+        cx: &Cx<'_>,
+    ) -> bool {
+        self.is_genuine(&cert.pre_prepare, cx)
+            && *cert.votes == cert.pre_prepare.vote()
+            && cert.votes.voters().and(electorate).len() >= need
     }
-    let max_s = best.keys().next_back().copied().unwrap_or(min_s);
-    let proposals = (min_s.0 + 1..=max_s.0).map(Slot).map(|seq| match best.get(&seq) {
-        Some(pp) => PrePrepare { view: w, seq, digest: pp.digest, request: pp.request },
-        None => PrePrepare { view: w, seq, digest: Digest::NULL, request: None },
-    });
-    (latest.and_then(|vote| vote.checkpoint.clone()), proposals.collect())
 }
