@@ -4,7 +4,7 @@
 use serde_json::json;
 use toml::{Table, Value};
 use turncoat_core::node::Protocol;
-use turncoat_core::outcome::{End, Outcome};
+use turncoat_core::outcome::{End, Outcome, Property};
 use turncoat_core::runner::execute;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::story::Story;
@@ -51,6 +51,41 @@ pub(crate) fn completes(s: &mut Story<Pbft>) -> Outcome {
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     assert_eq!(outcome.end, End::Goal);
     outcome
+}
+
+/// A story of PBFT with some of its deviations.
+pub(crate) fn attack(flags: &[&str], settings: &str) -> Story<Pbft> {
+    story(&format!("protocol.flags = {flags:?}\n{settings}"))
+}
+
+/// The story ends badly: it violates a property. Without the flags the same schedule violates nothing, and completes.
+pub(crate) fn violates(s: &mut Story<Pbft>, property: Property) -> Outcome {
+    let outcome = ends(s);
+    s.expect_violation(property);
+    let control = execute::<Pbft>(&without_flags(&s.scenario())).expect("a story without flags");
+    assert!(control.violations.is_empty(), "without the flags: {:?}", control.violations);
+    assert_eq!(control.end, End::Goal, "without the flags");
+    outcome
+}
+
+/// The story is the witness of a bug of the suite: it violates what the row says. `suite/ID.toml` holds it as a scenario.
+pub(crate) fn witness(s: &mut Story<Pbft>, id: &str) -> Outcome {
+    let path = format!("{}/../../suite/{id}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let row: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+    let property = Property::ALL.into_iter().find(|p| Some(p.name()) == row["bug"]["property"].as_str());
+    let property = property.unwrap_or_else(|| panic!("{path}: no such property"));
+    let outcome = violates(s, property);
+    if let Some(rule) = row["bug"].get("rule") {
+        let found = outcome.violation(property).map(|violation| violation.rule);
+        assert_eq!(found, rule.as_str(), "{path}");
+    }
+    outcome
+}
+
+/// The same scenario for the correct protocol. Steps that cannot happen there are skipped.
+pub(crate) fn without_flags(scenario: &Scenario) -> Scenario {
+    scenario.with("protocol.flags", Value::Array(Vec::new())).expect("a scenario")
 }
 
 /// Whether the run did this: a name from the protocol's marks.
