@@ -160,7 +160,8 @@ impl Ledger {
     }
 
     pub(crate) fn violate(&mut self, violation: Violation) {
-        if !self.violations.iter().any(|known| known.property == violation.property) {
+        let same = |known: &Violation| (known.property, known.rule) == (violation.property, violation.rule);
+        if !self.violations.iter().any(same) {
             self.violations.push(violation);
         }
     }

@@ -133,7 +133,7 @@ pub struct Injected {
 /// What came out of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outcome {
-    /// The first violation of each property, in the order in which they showed.
+    /// The first violation of each rule of each property, in the order in which they showed.
     pub violations: SmallVec<[Violation; 1]>,
     /// Why the run ended.
     pub end: End,
@@ -163,7 +163,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The violation of `property`, if any.
+    /// The first violation of `property`, if any.
     pub fn violation(&self, property: Property) -> Option<&Violation> {
         self.violations.iter().find(|violation| violation.property == property)
     }

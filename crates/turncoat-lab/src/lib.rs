@@ -5,5 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod experiment;
 mod order;
 pub mod summary;

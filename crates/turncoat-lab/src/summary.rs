@@ -18,6 +18,8 @@ pub struct Summary {
     pub violating: u64,
     /// Runs in which each property did not hold; properties that always held are left out.
     pub violations: BTreeMap<Property, u64>,
+    /// Runs in which each rule of a property did not hold.
+    pub rules: BTreeMap<(Property, &'static str), u64>,
     /// The first violation of each property: the one of the lowest run index.
     pub first: BTreeMap<Property, Finding>,
     /// Events of all runs.
@@ -118,6 +120,10 @@ impl Summary {
         self.runs += 1;
         self.violating += u64::from(!outcome.violations.is_empty());
         for violation in &outcome.violations {
+            *self.rules.entry((violation.property, violation.rule)).or_default() += 1;
+            if outcome.violation(violation.property) != Some(violation) {
+                continue;
+            }
             *self.violations.entry(violation.property).or_default() += 1;
             self.first.entry(violation.property).or_insert_with(|| Finding {
                 index,
@@ -150,6 +156,9 @@ impl Summary {
         self.violating += later.violating;
         for (property, count) in later.violations {
             *self.violations.entry(property).or_default() += count;
+        }
+        for (rule, count) in later.rules {
+            *self.rules.entry(rule).or_default() += count;
         }
         for (property, finding) in later.first {
             self.first.entry(property).or_insert(finding);

@@ -9,7 +9,8 @@
 //! end after a while (`gst`); lies do not.
 //!
 //! As published, a partition may have one block and a subset may be empty or hold the liar alone: faults that
-//! hit nothing count.
+//! hit nothing count. The authors' code draws otherwise (`sampler=fork`): distinct rounds, no partition of one block,
+//! and a receiver at least, among them the clients.
 
 use std::sync::Arc;
 
@@ -40,6 +41,16 @@ pub(crate) const INFO: Info = Info {
             about: "which fault a message meets first: network-first, or fair (a coin per round)",
         },
         Param {
+            name: "sampler",
+            default: "algorithm-1",
+            about: "algorithm-1 as published, or fork: distinct rounds, and no fault that hits nobody",
+        },
+        Param {
+            name: "only",
+            default: "",
+            about: "the lies to draw from, by name or by field: prepare.view,commit.seq+1,omit [all]",
+        },
+        Param {
             name: "gst",
             default: "5000",
             about: "ticks after which partitions heal, where the rounds that they cut have not passed before",
@@ -56,6 +67,15 @@ enum Order {
     Fair,
 }
 
+/// How rounds, partitions and receivers are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sampler {
+    #[serde(rename = "algorithm-1")]
+    Algorithm1,
+    Fork,
+}
+
 /// The papers stay below 10; plans beyond this are a slip of the keyboard.
 const MOST: u32 = 1000;
 
@@ -68,6 +88,9 @@ struct ByzzFuzz {
     r: u32,
     scope: Scope,
     order: Order,
+    sampler: Sampler,
+    only: Vec<String>,
+    clients: usize,
 }
 
 impl ByzzFuzz {
@@ -87,26 +110,48 @@ impl ByzzFuzz {
             r: params.number("r", 1..=MOST)?,
             scope: params.word("scope")?,
             order: params.word("order")?,
+            sampler: params.word("sampler")?,
+            only: params.list("only")?,
+            clients: base.cluster.clients,
         })
     }
 
-    fn round(&self, rng: &mut Rng) -> Option<Span> {
-        Some(Span::At(u64::from(1 + rng.below(self.r))))
+    /// A round of 1 to r; those in `taken` are out of the question.
+    fn round(&self, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Span> {
+        let free = u64::from(self.r).checked_sub(taken.len() as u64).filter(|&free| free > 0)?;
+        let drawn = rng.below(free as u32) as usize;
+        let round = (1..=u64::from(self.r)).filter(|round| !taken.contains(round)).nth(drawn)?;
+        if self.sampler == Sampler::Fork {
+            taken.push(round);
+        }
+        Some(Span::At(round))
     }
 
-    fn network_fault(&self, rng: &mut Rng) -> Fault {
-        let when = When { round: self.round(rng), ..When::default() };
+    fn network_fault(&self, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
+        let when = When { round: Some(self.round(taken, rng)?), ..When::default() };
+        let mut blocks = self.partitions.draw(rng);
+        while self.sampler == Sampler::Fork && self.n > 1 && blocks.len() < 2 {
+            blocks = self.partitions.draw(rng);
+        }
         let names = |block: Vec<usize>| block.into_iter().map(replica).collect();
-        let blocks = self.partitions.draw(rng).into_iter().map(names).collect();
-        Fault { when, effect: Effect::Partition(blocks) }
+        let effect = Effect::Partition(blocks.into_iter().map(names).collect());
+        Some(Fault { when, effect })
     }
 
     /// Nothing if it has no receivers: a predicate without receivers would mean all of them.
-    fn process_fault(&self, liar: NodeId, rng: &mut Rng) -> Option<Fault> {
-        let round = self.round(rng);
-        let subset = rng.bits();
-        let to: Vec<SeatName> = (0..self.n).filter(|i| subset >> i & 1 == 1).map(replica).collect();
-        let lie = Drawn { seed: Seed(rng.bits()), scope: self.scope, only: Vec::new() };
+    fn process_fault(&self, liar: NodeId, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
+        let round = Some(self.round(taken, rng)?);
+        let to = match self.sampler {
+            Sampler::Algorithm1 => subset((0..self.n).map(NodeId::replica), rng),
+            Sampler::Fork => loop {
+                let others = (0..self.n).map(NodeId::replica).filter(|&node| node != liar);
+                let to = subset(others.chain((0..self.clients).map(NodeId::client)), rng);
+                if !to.is_empty() || self.n + self.clients == 1 {
+                    break to;
+                }
+            },
+        };
+        let lie = Drawn { seed: Seed(rng.bits()), scope: self.scope, only: self.only.clone() };
         let effect = Effect::Mutate(Mutate::Drawn(lie));
         let when = When { round, from: vec![liar.into()], to, ..When::default() };
         (!when.to.is_empty()).then_some(Fault { when, effect })
@@ -118,9 +163,11 @@ impl Strategy for ByzzFuzz {
     fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
         let (mut scenario, liar) = self.one_liar.next(rng);
         let [network, process, order] = [(); 3].map(|()| rng.bits());
-        let network = (0..self.d).map(|i| self.network_fault(&mut Rng::stream(network, u64::from(i))));
+        let (mut cut, mut lied) = (Vec::new(), Vec::new());
+        let stream = |seed, i| Rng::stream(seed, u64::from(i));
+        let network = (0..self.d).filter_map(|i| self.network_fault(&mut cut, &mut stream(network, i)));
         let process =
-            (0..self.c).filter_map(|i| self.process_fault(liar, &mut Rng::stream(process, u64::from(i))));
+            (0..self.c).filter_map(|i| self.process_fault(liar, &mut lied, &mut stream(process, i)));
         // As published, the first process fault that matches a message decides.
         scenario.adversary.compose = false;
         scenario.adversary.faults = network.chain(process).collect();
@@ -134,4 +181,10 @@ impl Strategy for ByzzFuzz {
 
 fn replica(index: usize) -> SeatName {
     NodeId::replica(index).into()
+}
+
+/// A uniform subset.
+fn subset(nodes: impl Iterator<Item = NodeId>, rng: &mut Rng) -> Vec<SeatName> {
+    let coins = rng.bits();
+    nodes.enumerate().filter(|(i, _)| coins >> (i % 64) & 1 == 1).map(|(_, node)| node.into()).collect()
 }

@@ -52,6 +52,14 @@ impl<'a> Params<'a> {
         })
     }
 
+    /// Words with commas between them.
+    pub(crate) fn list(&self, name: &str) -> Result<Vec<String>, StrategyError> {
+        let words = |text: &str| {
+            text.split(',').map(str::trim).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+        };
+        self.typed(name, |text| Ok(words(text)))
+    }
+
     /// One of the words of an enum.
     pub(crate) fn word<T: Deserialize<'a>>(&self, name: &str) -> Result<T, StrategyError> {
         self.typed(name, |text| {

@@ -1,10 +1,11 @@
 //! What the scenarios of every strategy have in common, and what is particular to each.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use turncoat_core::fault::{Effect, Fault};
+use turncoat_core::fault::{Effect, Fault, Mutate, Span};
 use turncoat_core::ids::NodeSet;
 use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec};
 
@@ -114,6 +115,37 @@ fn byzzfuzz_plans_partitions_first_and_lets_one_replica_lie() {
             assert_eq!(liars, byzantine);
             // No receiver would mean every receiver.
             assert!(!fault.when.to.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_authors_sampler_draws_distinct_rounds_and_always_hits_somebody() {
+    for scenario in runs("byzzfuzz c=3 d=8 sampler=fork", 500) {
+        let Adversary { byzantine, faults, .. } = scenario.adversary;
+        let (network, process) = faults.split_at(8);
+        let rounds = |faults: &[Fault]| -> BTreeSet<u64> {
+            faults.iter().filter_map(|fault| fault.when.round).map(Span::first).collect()
+        };
+        assert_eq!((rounds(network).len(), rounds(process).len()), (8, 3));
+        for fault in network {
+            assert!(matches!(&fault.effect, Effect::Partition(blocks) if blocks.len() > 1));
+        }
+        for fault in process {
+            let to: NodeSet = fault.when.to.iter().map(|seat| seat.node).collect();
+            assert!(!to.is_empty() && to.and(byzantine).is_empty());
+        }
+    }
+    // Nine distinct rounds of eight do not exist.
+    assert_eq!(runs("byzzfuzz c=0 d=9 sampler=fork", 1).next().unwrap().adversary.faults.len(), 8);
+}
+
+#[test]
+fn a_lie_is_drawn_from_those_allowed() {
+    for scenario in runs("byzzfuzz c=2 d=0 only=prepare.view,omit", 50) {
+        for fault in scenario.adversary.faults {
+            let Effect::Mutate(Mutate::Drawn(drawn)) = fault.effect else { panic!("{fault:?}") };
+            assert_eq!(drawn.only, ["prepare.view", "omit"]);
         }
     }
 }

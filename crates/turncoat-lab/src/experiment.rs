@@ -1,0 +1,195 @@
+//! Experiments: a published table as data, to be run again.
+//!
+//! An experiment is a grid of campaigns. Its rows are the rows of the table: a strategy with parameters, and what was
+//! published for it. Its variants are what the rows are run on: first what the publication tested, then what it is to be
+//! compared with, the correct protocol among them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+use turncoat_core::outcome::Property;
+use turncoat_core::scenario::{SCHEMA, Scenario};
+
+use crate::summary::Summary;
+
+/// A published table, and how to run it again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Experiment {
+    /// What the table shows.
+    pub title: String,
+    /// Runs of each campaign, where nobody wants another number.
+    pub runs: u64,
+    /// Runs of each campaign in the publication.
+    pub published_runs: u64,
+    /// What is counted, in the order of the columns.
+    columns: Vec<Column>,
+    /// What all scenarios share.
+    #[serde(default)]
+    scenario: Table,
+    /// What all rows of a strategy share of its parameters, by its name.
+    #[serde(default)]
+    set: BTreeMap<String, Table>,
+    variants: Vec<Variant>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Column {
+    name: String,
+    /// A property, a property and its rule (`integrity:twice`), or `any`.
+    of: String,
+}
+
+/// What the rows are run on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variant {
+    name: String,
+    /// Keys of the scenario.
+    scenario: Table,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    strategy: String,
+    #[serde(default)]
+    set: Table,
+    #[serde(default)]
+    scenario: Table,
+    /// The published counts, in the order of the columns as far as they were counted.
+    #[serde(default)]
+    published: Vec<u64>,
+}
+
+/// One campaign of the grid.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Which variant and which row, by name.
+    pub variant: String,
+    /// See `variant`.
+    pub row: String,
+    /// What all its runs share.
+    pub base: Scenario,
+    /// The name of the strategy.
+    pub strategy: String,
+    /// The strategy's parameters.
+    pub params: Vec<(String, String)>,
+}
+
+impl Experiment {
+    /// Reads a file's text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let experiment: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for column in &experiment.columns {
+            column.count(&Summary::default())?;
+        }
+        experiment.cells()?;
+        Ok(experiment)
+    }
+
+    /// The campaigns, variant by variant.
+    pub fn cells(&self) -> Result<Vec<Cell>, String> {
+        let grid = self.variants.iter().flat_map(|variant| self.rows.iter().map(move |row| (variant, row)));
+        grid.map(|(variant, row)| self.cell(variant, row)).collect()
+    }
+
+    fn cell(&self, variant: &Variant, row: &Row) -> Result<Cell, String> {
+        let mut scenario = Table::from_iter([("schema".to_owned(), Value::from(i64::from(SCHEMA)))]);
+        let mut set = self.set.get(&row.strategy).cloned().unwrap_or_default();
+        for more in [&self.scenario, &variant.scenario, &row.scenario] {
+            merge(&mut scenario, more);
+        }
+        merge(&mut set, &row.set);
+        let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let named = |error| format!("{}, {}: {error}", variant.name, row.name);
+        Ok(Cell {
+            variant: variant.name.clone(),
+            row: row.name.clone(),
+            base: Scenario::parse(&scenario.to_string()).map_err(|error| named(error.to_string()))?,
+            strategy: row.strategy.clone(),
+            params: set.into_iter().map(|(name, value)| (name, text(value))).collect(),
+        })
+    }
+
+    /// The tables in Markdown: what the cells came to, in their order, with what was published beside the first variant.
+    pub fn markdown(&self, results: &[Summary]) -> String {
+        let mut text = String::new();
+        let published = self.rows.iter().any(|row| !row.published.is_empty());
+        for (index, (variant, results)) in
+            self.variants.iter().zip(results.chunks(self.rows.len())).enumerate()
+        {
+            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+            let beside = index == 0 && published;
+            let runs = results.first().map_or(0, |summary| summary.runs);
+            let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
+            let _ = write!(text, "| | {} | lies | accepted |", names.join(" | "));
+            if beside {
+                let _ = write!(text, " published, of {}: {} |", self.published_runs, names.join(", "));
+            }
+            let _ = writeln!(
+                text,
+                "\n|---|{}---|---|{}",
+                "---|".repeat(names.len()),
+                if beside { "---|" } else { "" }
+            );
+            for (row, summary) in self.rows.iter().zip(results) {
+                let counts =
+                    self.columns.iter().map(|column| column.count(summary).unwrap_or_default().to_string());
+                let counts = counts.collect::<Vec<_>>().join(" | ");
+                let (lies, accepted) = (summary.injected.mutated, summary.injected.accepted);
+                let _ = write!(text, "| {} | {counts} | {lies} | {accepted} |", row.name);
+                if beside {
+                    let counts: Vec<String> = row.published.iter().map(u64::to_string).collect();
+                    let _ = write!(
+                        text,
+                        " {} |",
+                        if counts.is_empty() { "-".to_owned() } else { counts.join(", ") }
+                    );
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// The counts of a cell by column.
+    pub fn counts<'a>(&'a self, summary: &'a Summary) -> impl Iterator<Item = (&'a str, u64)> {
+        self.columns.iter().map(|column| (column.name.as_str(), column.count(summary).unwrap_or_default()))
+    }
+}
+
+impl Column {
+    fn count(&self, summary: &Summary) -> Result<u64, String> {
+        if self.of == "any" {
+            return Ok(summary.violating);
+        }
+        let (name, rule) =
+            self.of.split_once(':').map_or((self.of.as_str(), None), |(p, rule)| (p, Some(rule)));
+        let known = Property::ALL.map(Property::name).join(", ");
+        let property = Property::ALL.into_iter().find(|property| property.name() == name);
+        let property = property.ok_or_else(|| format!("no property `{name}`. There are: {known}, any"))?;
+        Ok(match rule {
+            None => summary.violations.get(&property).copied().unwrap_or_default(),
+            Some(rule) => {
+                let broken = summary.rules.iter().find(|((p, r), _)| (*p, *r) == (property, rule));
+                broken.map_or(0, |(_, &count)| count)
+            }
+        })
+    }
+}
+
+/// Puts the keys of one table into another, table by table.
+fn merge(into: &mut Table, from: &Table) {
+    for (key, value) in from {
+        match (into.get_mut(key), value) {
+            (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),
+            _ => drop(into.insert(key.clone(), value.clone())),
+        }
+    }
+}
