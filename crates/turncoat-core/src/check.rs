@@ -180,7 +180,7 @@ impl Ledger {
             None => {
                 self.first.insert(slot, (id, seat));
             }
-            Some(&(other, first)) if other != id => self.violate(Violation {
+            Some(&(other, first)) if other != id && first != seat => self.violate(Violation {
                 property: Property::Agreement,
                 rule: "slot",
                 nodes: smallvec![self.seat_nodes[first.index()], node],

@@ -129,17 +129,22 @@ impl Part for Request {
     }
 }
 
-/// A replica's answer, as the stock client reads it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// REPLY(v, t, c, r): a replica's answer, as the stock client reads it; and n, which the client does not read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, crate::Part)]
+#[part(labels(v, t, c, r, n))]
 pub struct Reply {
-    /// Whose request it answers.
-    pub client: NodeId,
-    /// Which of them.
-    pub ts: u32,
-    /// The view in which it was executed.
+    /// The view in which the request was executed.
     pub view: View,
+    /// Which of the client's requests.
+    pub ts: u32,
+    /// Whose request it answers.
+    #[part(skip)]
+    pub client: NodeId,
     /// The result.
     pub result: u64,
+    /// The slot in which the request was executed.
+    #[part(skip)]
+    pub seq: Slot,
 }
 
 /// The timers of the stock client.

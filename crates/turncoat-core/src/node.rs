@@ -279,7 +279,12 @@ impl<P: Protocol> Context<'_, P> {
 
     /// Sends to all other replicas.
     pub fn to_others(&mut self, msg: P::Msg) {
-        self.io.send(self.cluster.replicas().without(NodeSet::one(self.me)), msg);
+        self.io.send(self.others(), msg);
+    }
+
+    /// All other replicas.
+    pub const fn others(&self) -> NodeSet {
+        self.cluster.replicas().without(NodeSet::one(self.me))
     }
 
     /// Arms a timer, `after` ticks of this node's clock from now. The same key is re-armed.

@@ -47,6 +47,9 @@ pub struct Scenario {
     /// Where all randomness of the run comes from.
     #[serde(default)]
     pub seed: Seed,
+    /// What the suite says about it; nothing in a run reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bug: Option<Arc<toml::Table>>,
     /// What runs.
     pub protocol: Arc<ProtocolSpec>,
     /// Who takes part.
@@ -497,6 +500,7 @@ impl Scenario {
         Self {
             schema: SCHEMA,
             seed: Seed(0),
+            bug: None,
             protocol: Arc::new(ProtocolSpec { name: protocol.to_owned(), config: toml::Table::new() }),
             cluster: Arc::default(),
             workload: Arc::default(),

@@ -25,6 +25,8 @@ pub struct Story<P: Protocol> {
     scenario: Scenario,
     held: Vec<Pattern>,
     lost: Vec<Pattern>,
+    /// The length of the script when the story was left to itself.
+    told: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,7 +78,7 @@ impl<P: Protocol> Story<P> {
             Arc::new(SchedulerSpec { name: SchedulerName::Script, ..SchedulerSpec::default() });
         let mut sim = Sim::new();
         sim.reset_recording(&scenario).unwrap_or_else(|error| panic!("the story cannot start: {error}"));
-        Self { sim, scenario, held: Vec::new(), lost: Vec::new() }
+        Self { sim, scenario, held: Vec::new(), lost: Vec::new(), told: None }
     }
 
     /// Delivers what matches, in the order of sending.
@@ -188,6 +190,7 @@ impl<P: Protocol> Story<P> {
 
     /// The network calms down, timers run, the story goes on by itself to its end.
     pub fn settle(&mut self) -> Outcome {
+        self.told.get_or_insert(self.sim.script().len());
         self.apply(&Action::Calm);
         self.sim.run()
     }
@@ -266,10 +269,13 @@ impl<P: Protocol> Story<P> {
         &self.sim
     }
 
-    /// The story so far as a scenario: it replays without the story.
+    /// The story so far as a scenario: it replays without the story. What happened by itself after [`Story::settle`]
+    /// happens by itself again, and is left out.
     pub fn scenario(&self) -> Scenario {
         let mut scenario = self.scenario.clone();
-        Arc::make_mut(&mut scenario.scheduler).script = self.sim.script().to_vec();
+        let script = self.sim.script();
+        let told = self.told.unwrap_or(script.len()).min(script.len());
+        Arc::make_mut(&mut scenario.scheduler).script = script[..told].to_vec();
         scenario
     }
 

@@ -1,10 +1,13 @@
-//! The laboratory: campaigns of many runs, in parallel, whose results do not depend on the number of threads.
+//! The laboratory: campaigns of many runs, in parallel, whose results do not depend on the number of threads;
+//! and the suite of known bugs, each with the runs that prove it.
 //!
 //! The lab knows no protocol and no strategy. It is given an [`Entry`](turncoat_core::runner::Entry) and a
-//! function that makes a [`Strategy`](turncoat_core::strategy::Strategy); see [`campaign::Campaign`].
+//! function that makes a [`Strategy`](turncoat_core::strategy::Strategy); see [`campaign::Campaign`] and
+//! [`suite::verify`].
 #![forbid(unsafe_code)]
 
 pub mod campaign;
 pub mod experiment;
 mod order;
+pub mod suite;
 pub mod summary;

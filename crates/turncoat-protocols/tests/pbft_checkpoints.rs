@@ -93,7 +93,7 @@ fn a_history_that_does_not_come_is_asked_for_again() {
     let mut s = p3_fetches();
     s.mutate("p0>p3 state", "state.entries.first=none").drop("p1,p2>p3 state").deliver("p0>p3 state");
     expect(&s, &["p3"], "fetching", 4);
-    s.timeout("p3", "fetch").deliver("p3>p2 fetch").deliver("p2>p3 state");
+    s.timeout("p3", "retransmit").deliver("p3>p2 fetch").deliver("p2>p3 state");
     expect_logs(&s, &["p3"], &ops(4));
     completes(&mut s);
 }

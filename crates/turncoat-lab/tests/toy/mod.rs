@@ -1,6 +1,7 @@
 //! A protocol that trusts its leader: p0 gives each request a slot, and everybody believes it.
 //!
-//! It agrees as long as p0 is honest, and breaks as soon as p0 tells one replica something else.
+//! It agrees as long as p0 is honest, and breaks as soon as p0 tells one replica something else. Replicas that take
+//! slots in order alone (`in-order`) are safe from other slots.
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
@@ -42,8 +43,10 @@ impl From<ClientTimer> for Timer {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Config {}
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Config {
+    in_order: bool,
+}
 
 impl Protocol for Toy {
     const NAME: &'static str = "toy";
@@ -55,8 +58,8 @@ impl Protocol for Toy {
     type Client = QuorumClient;
     type Config = Config;
 
-    fn replica(_: NodeId, _: &Cluster, _: &Config) -> Replica {
-        Replica { slots: 0 }
+    fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
+        Replica { slots: 0, taken: 0, in_order: config.in_order }
     }
     fn client(_: NodeId, cluster: &Cluster, _: &Config, work: &ClientWork) -> QuorumClient {
         QuorumClient::new(work, ReplyQuorum { ordered: cluster.weak(), read: cluster.quorum() })
@@ -75,7 +78,10 @@ impl Service for Toy {
     }
     fn reply(msg: &Msg) -> Option<Reply> {
         match *msg {
-            Msg::Reply { ts, result } => Some(Reply { client: NodeId::client(0), ts, view: View(0), result }),
+            Msg::Reply { ts, result } => {
+                let (client, view, seq) = (NodeId::client(0), View(0), Slot(0));
+                Some(Reply { client, ts, view, result, seq })
+            }
             _ => None,
         }
     }
@@ -83,6 +89,8 @@ impl Service for Toy {
 
 pub(crate) struct Replica {
     slots: u32,
+    taken: u32,
+    in_order: bool,
 }
 
 impl Node<Toy> for Replica {
@@ -92,7 +100,9 @@ impl Node<Toy> for Replica {
                 self.slots += 1;
                 cx.broadcast(Msg::Order { slot: Slot(self.slots), request });
             }
+            Msg::Order { slot, .. } if self.in_order && slot != Slot(self.taken + 1) => {}
             Msg::Order { slot, request } if from == NodeId::replica(0) => {
+                self.taken += 1;
                 if slot == Slot(2) {
                     cx.mark("second-slot");
                 }

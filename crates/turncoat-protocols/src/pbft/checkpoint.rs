@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use turncoat_core::checkpoint::{Checkpoint, Excerpt};
-use turncoat_core::ids::{NodeId, Slot};
+use turncoat_core::ids::{NodeId, NodeSet, Slot};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::votes::Ballots;
 
-use super::Timer;
 use super::messages::{Committed, Msg};
 use super::replica::{Cx, Entry, Replica};
 
@@ -22,21 +21,11 @@ impl Replica {
         Slot(self.last_exec().0.saturating_sub(first) / k * k + first)
     }
 
-    fn own_checkpoint(&self, cx: &Cx<'_>) -> Option<Msg> {
+    /// After executing n with n mod K = 0, and again until it is stable: the digest of the history up to n.
+    pub(super) fn send_checkpoint(&self, to: NodeSet, cx: &mut Cx<'_>) {
         let seq = self.last_own_checkpoint();
-        self.history.digest(seq).map(|digest| Msg::Checkpoint(cx.sign(Checkpoint { seq, digest })))
-    }
-
-    /// After executing n with n mod K = 0: tell all.
-    pub(super) fn take_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        if seq == self.last_own_checkpoint() {
-            self.own_checkpoint(cx).into_iter().for_each(|m| cx.broadcast(m));
-        }
-    }
-
-    pub(super) fn resend_checkpoint(&mut self, cx: &mut Cx<'_>) {
-        if self.last_own_checkpoint() > self.h() {
-            self.own_checkpoint(cx).into_iter().for_each(|m| cx.to_others(m));
+        if let Some(digest) = self.history.digest(seq) {
+            cx.multicast(to, Msg::Checkpoint(cx.sign(Checkpoint { seq, digest })));
         }
     }
 
@@ -94,17 +83,16 @@ impl Replica {
     // --- state transfer ---------------------------------------------------------------------------------------
 
     pub(super) fn fetch_up_to(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        if self.fetching.is_none_or(|target| target < seq) {
+        if self.fetching < Some(seq) {
             self.fetching = Some(seq);
             self.fetch(cx);
         }
     }
 
     /// Asks for the history, again and again until it comes.
-    pub(super) fn fetch(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn fetch(&self, cx: &mut Cx<'_>) {
         if let Some(seq) = self.fetching {
             cx.to_others(Msg::Fetch { after: self.last_exec(), seq });
-            cx.set_timer(Timer::Fetch, self.config.retransmit);
         }
     }
 
@@ -129,14 +117,11 @@ impl Replica {
         let Some(missing) = m.missing(&self.history).filter(|_| proved) else { return };
         cx.mark("state-transfer");
         missing.iter().for_each(|&entry| self.apply(self.last_exec().next(), entry, voters, cx));
-        if self.fetching.is_some_and(|target| target <= end) {
-            self.fetching = None;
-            cx.cancel_timer(Timer::Fetch);
-        }
+        self.fetching = self.fetching.filter(|&target| target > end);
         if voters.len() >= cx.cluster().quorum() {
             self.stabilise(&m.proof, cx);
         }
-        self.take_checkpoint(self.last_exec(), cx);
+        self.send_checkpoint(cx.cluster().replicas(), cx);
         self.advance_checkpoint(end, cx);
         self.execute(self.last_exec().next(), cx);
         self.propose(cx);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::checkpoint::{Checkpoint, Excerpt};
-use turncoat_core::client::Request;
+use turncoat_core::client::{Reply, Request};
 use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, Slot, View};
+use turncoat_core::ids::{Slot, View};
 use turncoat_core::sign::{Cert, Signed};
 use turncoat_core::{Message, Part};
 
@@ -90,19 +90,6 @@ pub struct Certificate<const PHASE: char> {
 
 pub(super) type Prepared = Certificate<'P'>;
 pub(super) type Committed = Certificate<'C'>;
-
-/// REPLY(v, t, c, r), and n: it gives the message a round, and tells when it may be forgotten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(v, t, c, r, n))]
-pub struct Reply {
-    pub(super) view: View,
-    pub(super) ts: u32,
-    #[part(skip)]
-    pub(super) client: NodeId,
-    pub(super) result: u64,
-    #[part(skip)]
-    pub(super) seq: Slot,
-}
 
 /// VIEW-CHANGE(v, h, C, P): the view wanted, the stable checkpoint with its proof (none at first), and a certificate
 /// for each request prepared above it.

@@ -111,8 +111,6 @@ pub enum Timer {
     ViewChange,
     /// Time to send again what is unanswered.
     Retransmit,
-    /// The history has not come.
-    Fetch,
     /// The client's.
     Client(ClientTimer),
 }
@@ -199,7 +197,7 @@ impl Service for Pbft {
 
     fn reply(msg: &Msg) -> Option<Reply> {
         let Msg::Reply(r) = msg else { return None };
-        r.valid().then(|| Reply { client: r.client, ts: r.ts, view: r.view, result: r.result })
+        r.valid().then_some(**r)
     }
 }
 

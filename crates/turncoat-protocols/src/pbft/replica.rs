@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turncoat_core::checkpoint::Checkpoints;
-use turncoat_core::client::Request;
+use turncoat_core::client::{Reply, Request};
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::node::{Context, Node, Vitals, Waiting};
@@ -17,7 +17,7 @@ use turncoat_core::votes::Ballots;
 use turncoat_core::window::Window;
 
 use super::messages::{
-    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Reply, ViewChange,
+    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, ViewChange,
 };
 use super::{Config, Pbft, Timer};
 
@@ -254,7 +254,10 @@ impl Replica {
         if !entry.sent_commit && voters.len() + repeats('P') + 1 >= quorum {
             entry.sent_commit = true;
             let votes = entry.prepares.cert(&prepare, cx.cluster().replicas());
-            entry.prepared = Some(Certificate { pre_prepare: m.clone(), votes });
+            // With fewer voters, which takes a flag, it would prove nothing.
+            if votes.voters().len() + 1 >= quorum {
+                entry.prepared = Some(Certificate { pre_prepare: m.clone(), votes });
+            }
             cx.broadcast(Msg::Commit(cx.sign(Commit { view, seq, digest })));
         }
         // committed-local(m,v,n): prepared, and 2f+1 COMMITs that match.
@@ -300,7 +303,9 @@ impl Replica {
         {
             *entry = Entry { prepared: entry.prepared.take(), forgotten: true, ..Entry::default() };
         }
-        self.take_checkpoint(seq, cx);
+        if seq == self.last_own_checkpoint() {
+            self.send_checkpoint(cx.cluster().replicas(), cx);
+        }
         true
     }
 
@@ -341,6 +346,7 @@ impl Replica {
         self.frozen
             || !self.clients.pending().is_empty()
             || !self.future.is_empty()
+            || self.fetching.is_some()
             || self.last_own_checkpoint() > self.h()
             || self.window.above(self.last_exec()).any(open)
     }
@@ -400,11 +406,13 @@ impl Node<Pbft> for Replica {
                     true => self.resend_view_change(cx),
                     false => self.resend_slots(cx),
                 }
-                self.resend_checkpoint(cx);
+                if self.last_own_checkpoint() > self.h() {
+                    self.send_checkpoint(cx.others(), cx);
+                }
+                self.fetch(cx);
                 self.fetch_missing_slot(cx);
                 self.query_view(cx);
             }
-            Timer::Fetch => self.fetch(cx),
             Timer::Client(_) => {}
         }
         self.tend_timers(cx);
@@ -413,7 +421,6 @@ impl Node<Pbft> for Replica {
     /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
         self.awaited = None;
-        self.fetch(cx);
         self.advance_view_change(cx);
         self.tend_timers(cx);
     }

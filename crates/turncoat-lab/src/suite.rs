@@ -1,0 +1,292 @@
+//! The suite: known bugs, one row each, and whether a row is right.
+//!
+//! A row is a scenario file with one more table, `[bug]`. The scenario, the *witness*, shows the bug; the table says
+//! what it is, how to search for it, and which *controls*, protocols without the bug, bear the same scenario. So a
+//! row can be checked: [`verify`] runs the witness and the controls.
+
+use std::sync::Arc;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use turncoat_core::outcome::{Outcome, Property, Violation};
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{
+    Adversary, ProtocolSpec, Scenario, ScenarioError, SchedulerName, SchedulerSpec, Seed,
+};
+
+use crate::campaign::BoxError;
+
+/// A known bug: a row of the suite.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Bug {
+    /// Its name, after its file: `protocol/name`.
+    pub id: String,
+    /// What is known about it.
+    #[serde(flatten)]
+    pub facts: Facts,
+    /// The scenario that shows it.
+    #[serde(skip)]
+    pub witness: Scenario,
+}
+
+/// What is known about a bug: the table `[bug]`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Facts {
+    /// What is wrong, in one line.
+    pub title: String,
+    /// What the witness violates.
+    #[serde(deserialize_with = "property")]
+    pub property: Property,
+    /// By which rule of the property; any, where left out.
+    pub rule: Option<String>,
+    /// 1 for the bugs of the papers that turncoat measures itself against, 2 for real bugs found elsewhere, 3 for
+    /// bugs that somebody has put in.
+    pub tier: u8,
+    /// What it takes: rounds with process faults / rounds with network faults / views.
+    pub budget: String,
+    /// Who reported it, and when.
+    pub source: String,
+    /// The name of the attack in the document of the protocol.
+    pub story: Option<String>,
+    /// What else one should know.
+    pub note: Option<String>,
+    /// The protocols that bear the witness, with the keys of their configuration that differ from the witness'.
+    #[serde(deserialize_with = "controls")]
+    pub control: Vec<ProtocolSpec>,
+    /// How to search for it.
+    #[serde(default)]
+    pub hunt: Hunt,
+}
+
+/// How to search for a bug; the usual defaults where nothing is said.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hunt {
+    /// Who draws the scenarios.
+    pub strategy: Option<String>,
+    /// Which event is next.
+    pub scheduler: Option<SchedulerName>,
+    /// Parameters of the strategy (`c = 1`), and keys of the scenario (`network.loss = "hold"`).
+    pub set: toml::Table,
+}
+
+fn property<'de, D: Deserializer<'de>>(d: D) -> Result<Property, D::Error> {
+    let name = String::deserialize(d)?;
+    let found = Property::ALL.into_iter().find(|property| property.name() == name);
+    found.ok_or_else(|| {
+        let known = Property::ALL.map(Property::name).join(", ");
+        D::Error::custom(format!("no property `{name}`. There are: {known}"))
+    })
+}
+
+/// A control is a name, or a table with a name and keys.
+fn controls<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<ProtocolSpec>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected the name of a protocol, or a table with `name` and other keys")]
+    enum Form {
+        Name(String),
+        Table(ProtocolSpec),
+    }
+    let spec = |form| match form {
+        Form::Name(name) => ProtocolSpec { name, ..ProtocolSpec::default() },
+        Form::Table(spec) => spec,
+    };
+    Ok(Vec::<Form>::deserialize(d)?.into_iter().map(spec).collect())
+}
+
+impl Facts {
+    /// What no type says.
+    fn check(&self) -> Result<(), SuiteError> {
+        let scripted = self.hunt.scheduler == Some(SchedulerName::Script);
+        let nameless = self.hunt.strategy.is_none() && !self.hunt.params().is_empty();
+        let rules = [
+            (self.title.lines().count() == 1, "`bug.title` is one line"),
+            ((1..=3).contains(&self.tier), "`bug.tier` is 1, 2 or 3"),
+            (!self.control.is_empty(), "`bug.control` names at least one protocol that bears the witness"),
+            (!scripted, "`bug.hunt.scheduler` is one that needs no script"),
+            (!nameless, "`bug.hunt.set` has parameters of a strategy: `bug.hunt.strategy` says of which"),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            Some((_, rule)) => Err(SuiteError::Malformed(rule.to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Hunt {
+    /// The parameters of the strategy, as text.
+    pub fn params(&self) -> Vec<(String, String)> {
+        let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let params = self.set.iter().filter(|(_, value)| !value.is_table());
+        params.map(|(name, value)| (name.clone(), text(value))).collect()
+    }
+
+    /// The keys of the scenario, each with its path.
+    fn keys(&self) -> impl Iterator<Item = (String, &toml::Value)> {
+        let tables = self.set.iter().filter_map(|(section, value)| Some((section, value.as_table()?)));
+        tables.flat_map(|(section, table)| {
+            table.iter().map(move |(key, value)| (format!("{section}.{key}"), value))
+        })
+    }
+}
+
+impl Bug {
+    /// Reads a row: its id, and the text of its file.
+    pub fn parse(id: &str, text: &str) -> Result<Self, SuiteError> {
+        #[derive(Deserialize)]
+        struct Row {
+            bug: Facts,
+        }
+        let witness = Scenario::parse(text)?;
+        if witness.bug.is_none() {
+            return Err(SuiteError::Malformed("no row of the suite: it has no table `[bug]`".to_owned()));
+        }
+        // From the text and not from the scenario: the error then names the line.
+        let row = toml::from_str(text);
+        let Row { bug: facts } =
+            row.map_err(|error| SuiteError::Malformed(error.to_string().trim_end().to_owned()))?;
+        facts.check()?;
+        Ok(Self { id: id.to_owned(), facts, witness })
+    }
+
+    /// What a search starts from: the witness without what makes it one, which is its adversary, its script and its
+    /// seed; and with what `[bug.hunt]` sets.
+    pub fn base(&self) -> Result<Scenario, ScenarioError> {
+        let name = self.facts.hunt.scheduler.unwrap_or_default();
+        let Adversary { roundless_inherit, crash_on_garbage, .. } = self.witness.adversary;
+        let base = Scenario {
+            seed: Seed::default(),
+            bug: None,
+            scheduler: Arc::new(SchedulerSpec { name, ..SchedulerSpec::default() }),
+            adversary: Adversary { roundless_inherit, crash_on_garbage, ..Adversary::default() },
+            expect: None,
+            ..self.witness.clone()
+        };
+        self.facts.hunt.keys().try_fold(base, |base, (path, value)| base.with(&path, value.clone()))
+    }
+
+    /// The witness on each control, with what to call it. Of the witness' protocol the parameters stay, the flags
+    /// do not; keys of the control go before both.
+    pub fn controls(&self) -> Vec<(String, Scenario)> {
+        let on = |control: &ProtocolSpec| {
+            let mut config = self.witness.protocol.config.clone();
+            config.remove("flags");
+            config.extend(control.config.clone());
+            let protocol = Arc::new(ProtocolSpec { name: control.name.clone(), config });
+            (called(control), Scenario { protocol, ..self.witness.clone() })
+        };
+        self.facts.control.iter().map(on).collect()
+    }
+
+    /// What the run of the witness does not show, or could not do.
+    fn judge(&self, outcome: &Outcome) -> Vec<Wrong> {
+        let Facts { property, rule, .. } = &self.facts;
+        let shows = |found: &Violation| {
+            found.property == *property && rule.as_ref().is_none_or(|rule| rule == found.rule)
+        };
+        let mut wrong = Vec::new();
+        if !outcome.violations.iter().any(shows) {
+            let expected = match rule {
+                Some(rule) => format!("{property} ({rule})"),
+                None => property.to_string(),
+            };
+            let found = outcome.violations.iter().map(|found| format!("{} ({})", found.property, found.rule));
+            let found = found.reduce(|all, next| format!("{all}, {next}"));
+            wrong.push(Wrong::Witness { expected, found: found.unwrap_or_else(|| "nothing".to_owned()) });
+        }
+        if let Some(index) = outcome.diverged {
+            let action = self.witness.scheduler.script.get(index as usize);
+            let action = action.map(ToString::to_string).unwrap_or_default();
+            wrong.push(Wrong::Diverged { step: index + 1, action });
+        }
+        wrong
+    }
+}
+
+/// A control in words: its name, and what it sets.
+fn called(control: &ProtocolSpec) -> String {
+    let keys = control.config.iter().map(|(key, value)| format!("{key} = {value}"));
+    match keys.reduce(|all, next| format!("{all}, {next}")) {
+        Some(keys) => format!("{} with {keys}", control.name),
+        None => control.name.clone(),
+    }
+}
+
+/// What is not as a row says.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Wrong {
+    /// The witness does not show the bug.
+    #[error("the witness should violate {expected}, and violates {found}")]
+    Witness {
+        /// The property of the row, with its rule.
+        expected: String,
+        /// The properties violated.
+        found: String,
+    },
+    /// The witness is another run than the one that was written down.
+    #[error("step {step} of the script (`{action}`) could not be carried out")]
+    Diverged {
+        /// The first such step, from 1.
+        step: u32,
+        /// What it says.
+        action: String,
+    },
+    /// A protocol without the bug does not bear the witness.
+    #[error("the control {control} should bear the witness: {violation}")]
+    Control {
+        /// Which control.
+        control: String,
+        /// Its first violation.
+        violation: Violation,
+    },
+}
+
+/// A row that cannot be used, and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// It is no scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Its table `[bug]` is missing, or has a key or value that means nothing.
+    #[error("{0}")]
+    Malformed(String),
+    /// It reads well and cannot run.
+    #[error("{what}: {error}")]
+    Unfit {
+        /// Which of its runs.
+        what: String,
+        /// Why not.
+        error: BoxError,
+    },
+}
+
+/// Finds a protocol by its name.
+pub type Find<'a> = dyn Fn(&str) -> Result<Entry, BoxError> + 'a;
+
+/// Runs the witness of a bug, on the protocol that has it and on each control. Gives what is not as the row says:
+/// nothing, if all is.
+///
+/// The witness must violate the bug's property and carry out its whole script. A control must violate nothing at all;
+/// steps of the script that cannot happen there are left out.
+pub fn verify(bug: &Bug, find: &Find<'_>) -> Result<Vec<Wrong>, SuiteError> {
+    let unfit = |what: &str| {
+        let what = what.to_owned();
+        |error| SuiteError::Unfit { what, error }
+    };
+    let run = |scenario: &Scenario| -> Result<Outcome, BoxError> {
+        Ok(find(&scenario.protocol.name)?.runner().execute(scenario)?)
+    };
+    let search = || -> Result<(), BoxError> {
+        let base = bug.base()?;
+        Ok(find(&base.protocol.name)?.runner().validate(&base)?)
+    };
+    let mut wrong = bug.judge(&run(&bug.witness).map_err(unfit("the witness"))?);
+    for (control, scenario) in bug.controls() {
+        let outcome = run(&scenario).map_err(unfit(&format!("the control {control}")))?;
+        let first = outcome.violations.into_iter().next();
+        wrong.extend(first.map(|violation| Wrong::Control { control, violation }));
+    }
+    search().map_err(unfit("the hunt"))?;
+    Ok(wrong)
+}
