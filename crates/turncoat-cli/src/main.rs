@@ -8,6 +8,7 @@ mod files;
 mod out;
 mod progress;
 mod registry;
+mod rows;
 mod setup;
 mod show;
 mod stop;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{fuzz, list, replay, run, speed};
+use crate::commands::{experiment, fuzz, list, replay, run, speed, suite};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -36,6 +37,8 @@ enum Command {
     Run(run::Args),
     Fuzz(fuzz::Args),
     Replay(replay::Args),
+    Suite(suite::Args),
+    Experiment(experiment::Args),
     Speed(speed::Args),
 }
 
@@ -67,6 +70,8 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Suite(args)) => suite::suite(&args),
+        Some(Command::Experiment(args)) => experiment::experiment(&args),
         Some(Command::Speed(args)) => speed::speed(&args),
     }
 }

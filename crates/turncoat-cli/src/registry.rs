@@ -78,7 +78,7 @@ pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
 }
 
 /// The known name that `name` was most likely meant to be.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
     (distance(nearest) <= 1 + nearest.len() / 4).then_some(nearest)

@@ -1,7 +1,7 @@
 //! What runs: the options that `run` and `fuzz` share, and the scenario and strategy that they mean.
 //!
-//! Options are applied from the general to the particular: the protocol and its flags, the size of the
-//! cluster, the other options, and last what `--set` says.
+//! They change a [`Start`]: a protocol, or a bug of the suite. Options are applied from the general to the
+//! particular: the flags of the protocol, the size of the cluster, the other options, and last what `--set` says.
 
 use std::sync::Arc;
 
@@ -12,22 +12,50 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
+use turncoat_lab::suite::{Bug, Hunt};
 
 use crate::registry;
+use crate::rows::Rows;
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 pub(crate) const SEED: &str = "0x5eed";
 
-/// The protocol, the cluster, and everything else by its path.
+/// Who draws the scenarios of a campaign when nobody says.
+const STRATEGY: &str = "byzzfuzz";
+
+/// What the options change.
+pub(crate) struct Start {
+    entry: Entry,
+    base: Scenario,
+    /// How to search where options do not say.
+    hunt: Hunt,
+}
+
+impl Start {
+    /// A protocol, with defaults for all else.
+    pub(crate) fn protocol(name: &str) -> Result<Self> {
+        let entry = registry::protocol(name)?;
+        Ok(Self { base: Scenario::new(entry.name), entry, hunt: Hunt::default() })
+    }
+
+    /// A bug of the suite.
+    pub(crate) fn bug(id: &str) -> Result<Self> {
+        let rows = Rows::embedded();
+        Self::row(rows.bug(id)?).with_context(|| rows.file(id))
+    }
+
+    fn row(bug: Bug) -> Result<Self> {
+        let base = bug.base()?;
+        Ok(Self { entry: registry::protocol(&base.protocol.name)?, base, hunt: bug.facts.hunt })
+    }
+}
+
+/// The cluster, and everything else by its path.
 #[derive(Args)]
 pub(crate) struct Setup {
-    /// A name from `turncoat list protocols`
-    #[arg(value_name = "PROTO")]
-    protocol: String,
-
-    /// Which event is next: a name from `turncoat list schedulers`
-    #[arg(long, value_name = "NAME", default_value = "timed")]
-    scheduler: String,
+    /// Which event is next: a name from `turncoat list schedulers` [default: timed]
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
 
     /// Replicas [default: 4, or as many as the protocol needs for F]
     #[arg(short, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(1..=64))]
@@ -74,10 +102,14 @@ pub(crate) struct Prepared {
 
 impl Setup {
     /// What the options mean, with this strategy. All mistakes show here, before anything runs.
-    pub(crate) fn prepare(&self, strategy: &str) -> Result<Prepared> {
-        let entry = registry::protocol(&self.protocol)?;
-        let info = registry::strategy(strategy)?;
-        let (paths, params) = self.assignments()?;
+    pub(crate) fn prepare(&self, start: Start, strategy: Option<&str>) -> Result<Prepared> {
+        let Start { entry, base, hunt } = start;
+        let hunter = hunt.strategy.as_deref();
+        let info = registry::strategy(strategy.or(hunter).unwrap_or(STRATEGY))?;
+        let (paths, given) = self.assignments()?;
+        // Another strategy has other parameters.
+        let hunted = if hunter == Some(info.name) { hunt.params() } else { Vec::new() };
+        let params = [hunted, given].concat();
         for (name, _) in &params {
             if !info.params.iter().any(|param| param.name == name) {
                 let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
@@ -85,7 +117,7 @@ impl Setup {
                 return Err(registry::unknown(&what, name, &known));
             }
         }
-        let base = self.scenario(&entry, &paths)?;
+        let base = self.scenario(&entry, base, &paths)?;
         let prepared = Prepared { entry, base, strategy: info.name, params };
         prepared.entry.runner().validate(&prepared.base)?;
         prepared.make(&prepared.base).map_err(|error| anyhow!(error))?;
@@ -102,9 +134,11 @@ impl Setup {
         Ok(all.into_iter().partition(|(path, _)| path.contains('.')))
     }
 
-    fn scenario(&self, entry: &Entry, paths: &Assignments) -> Result<Scenario> {
-        let mut base = Scenario::new(entry.name);
-        let mut flags = entry.preset_flags();
+    fn scenario(&self, entry: &Entry, mut base: Scenario, paths: &Assignments) -> Result<Scenario> {
+        let mut flags: Vec<String> = match base.protocol.config.get("flags") {
+            Some(flags) => flags.clone().try_into().context("protocol.flags")?,
+            None => entry.preset_flags(),
+        };
         for flag in self.with.iter().chain(&self.without) {
             registry::flag(entry, flag)?;
         }
@@ -116,12 +150,14 @@ impl Setup {
         let (protocol, rest): (Vec<_>, Vec<_>) =
             paths.iter().partition(|(path, _)| path.starts_with("protocol."));
         base = protocol.into_iter().try_fold(base, |base, set| assign(&base, set))?;
-        Arc::make_mut(&mut base.scheduler).name = registry::scheduler(&self.scheduler)?;
+        if let Some(scheduler) = &self.scheduler {
+            Arc::make_mut(&mut base.scheduler).name = registry::scheduler(scheduler)?;
+        }
         let (n, f) = self.size(entry, &base);
         let cluster = Arc::make_mut(&mut base.cluster);
         (cluster.n, cluster.f) = (n, f);
         cluster.clients = self.clients.map_or(cluster.clients, usize::from);
-        cluster.over_budget = self.over_budget;
+        cluster.over_budget |= self.over_budget;
         if let Some(requests) = self.requests {
             Arc::make_mut(&mut base.workload).requests = requests;
         }
@@ -138,7 +174,7 @@ impl Setup {
             (Some(n), Some(f)) => (n, f),
             (Some(n), None) => (n, usize::from(bound(1) <= n)),
             (None, Some(f)) => (bound(f), f),
-            (None, None) => (bound(1).max(base.cluster.n), base.cluster.f),
+            (None, None) => (bound(base.cluster.f).max(base.cluster.n), base.cluster.f),
         }
     }
 }
@@ -159,5 +195,76 @@ impl Prepared {
     /// The strategy, for campaigns and single runs alike.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    const ROW: &str = r#"
+        schema = 1
+        seed = 9
+        [bug]
+        title = "nothing"
+        property = "agreement"
+        tier = 3
+        budget = "1/0/1"
+        source = "nobody"
+        control = ["pbft"]
+        [bug.hunt]
+        strategy = "byzzfuzz"
+        scheduler = "sync"
+        set = { c = 2, d = 0, workload.requests = 6 }
+        [protocol]
+        name = "pbft-classic"
+        checkpoint = 2
+        [cluster]
+        n = 5
+        clients = 2
+        [adversary]
+        byzantine = ["p0"]
+    "#;
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        setup: Setup,
+    }
+
+    fn hunt(options: &str, strategy: Option<&str>) -> Prepared {
+        let Options { setup } = Options::parse_from(["test"].into_iter().chain(options.split_whitespace()));
+        let start = Start::row(Bug::parse("pbft/nothing", ROW).unwrap()).unwrap();
+        setup.prepare(start, strategy).unwrap()
+    }
+
+    #[test]
+    fn a_hunt_is_as_the_row_says() {
+        let Prepared { entry, base, strategy, params } = hunt("", None);
+        assert_eq!((entry.name, strategy), ("pbft-classic", "byzzfuzz"));
+        assert_eq!(params, [("c".to_owned(), "2".to_owned()), ("d".to_owned(), "0".to_owned())]);
+        assert_eq!((base.cluster.n, base.cluster.clients, base.workload.requests), (5, 2, 6));
+        assert_eq!(registry::name_of(base.scheduler.name), "sync");
+        assert_eq!(base.protocol.config["checkpoint"].as_integer(), Some(2));
+        assert!(base.adversary.byzantine.is_empty());
+    }
+
+    #[test]
+    fn options_go_before_the_row() {
+        let options = "-n 7 --requests 3 --scheduler async --set protocol.checkpoint=8 --set c=1";
+        let Prepared { base, params, .. } = hunt(options, None);
+        assert_eq!((base.cluster.n, base.workload.requests), (7, 3));
+        assert_eq!(registry::name_of(base.scheduler.name), "async");
+        assert_eq!(base.protocol.config["checkpoint"].as_integer(), Some(8));
+        // The last value of a parameter counts.
+        assert_eq!(params.last(), Some(&("c".to_owned(), "1".to_owned())));
+    }
+
+    #[test]
+    fn another_strategy_has_none_of_the_parameters_of_the_row() {
+        assert_eq!(hunt("--set drop=0", Some("random")).params, [("drop".to_owned(), "0".to_owned())]);
+        assert_eq!(hunt("", Some("byzzfuzz")).params.len(), 2);
     }
 }

@@ -275,6 +275,15 @@ impl Ledger {
         }
     }
 
+    /// What is missing for the goal, where `expected` requests have to complete.
+    pub(crate) fn missing(&self, expected: usize) -> String {
+        match self.goal {
+            Goal::Replies => format!("{} of {expected} requests completed", self.completed.len()),
+            Goal::Committed => "not all correct replicas have decided all requests".to_owned(),
+            Goal::Height(height) => format!("not all correct replicas have reached slot {height}"),
+        }
+    }
+
     /// Whether the goal is reached, where `expected` requests have to complete and `live` replicas to follow.
     pub(crate) fn goal_reached(&self, expected: usize, live: impl Iterator<Item = Seat>) -> bool {
         match self.goal {

@@ -78,6 +78,14 @@ impl MutationTable {
         })
     }
 
+    /// The scope of a lie.
+    pub fn scope(&self, kind: u8, lie: Lie) -> Scope {
+        match lie {
+            Lie::Mutate(row) => self.rows(kind)[usize::from(row)].scope,
+            Lie::Omit => Scope::Small,
+        }
+    }
+
     /// The name of a lie.
     pub fn name(&self, kind: u8, lie: Lie) -> String {
         match lie {

@@ -125,11 +125,6 @@ pub trait Part: Clone {
     /// Writes the part for people: `view=0 seq=1`.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
-    /// After corruption of its bytes: signs again what is the liar's own; says whether anything changed.
-    fn reseal(&mut self, _keys: NodeSet) -> bool {
-        false
-    }
-
     /// Shows each signed request in this part.
     fn requests(&self, _found: &mut dyn FnMut(&Signed<Request>)) {}
 
@@ -313,9 +308,6 @@ impl<T: Part> Part for Option<T> {
             Some(part) => part.describe(f),
         }
     }
-    fn reseal(&mut self, keys: NodeSet) -> bool {
-        self.iter_mut().fold(false, |changed, part| part.reseal(keys) | changed)
-    }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
     }
@@ -365,9 +357,6 @@ impl<T: Part> Part for Vec<T> {
         }
         f.write_str("]")
     }
-    fn reseal(&mut self, keys: NodeSet) -> bool {
-        self.iter_mut().fold(false, |changed, part| part.reseal(keys) | changed)
-    }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
     }
@@ -409,9 +398,6 @@ impl<T: Part + PartialEq> Part for Signed<T> {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)?;
         f.write_str(if self.valid() { "" } else { " (bad signature)" })
-    }
-    fn reseal(&mut self, keys: NodeSet) -> bool {
-        Self::reseal(self, keys, |body| body.reseal(keys))
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::signed_requests(self, found);
@@ -473,9 +459,6 @@ impl<T: Part> Part for Arc<T> {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)
-    }
-    fn reseal(&mut self, keys: NodeSet) -> bool {
-        Self::make_mut(self).reseal(keys)
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::requests(self, found);

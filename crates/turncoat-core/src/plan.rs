@@ -616,9 +616,12 @@ impl Compiler<'_> {
                 if !drawn.only.is_empty() {
                     let mut by_kind = vec![Vec::new(); self.kinds.len()];
                     for name in &drawn.only {
-                        for (kind, lie) in self.rows(name)? {
-                            by_kind[usize::from(kind)].push(lie);
+                        let mut rows = self.rows(name)?;
+                        rows.retain(|&(kind, lie)| self.table.scope(kind, lie) <= drawn.scope);
+                        if rows.is_empty() {
+                            return Err(invalid(format!("`{name}` is no mutation of small scope")));
                         }
+                        rows.into_iter().for_each(|(kind, lie)| by_kind[usize::from(kind)].push(lie));
                     }
                     plan.only.push(by_kind);
                     only = Some(plan.only.len() as u16 - 1);

@@ -535,29 +535,24 @@ impl Scenario {
         }
         strip(&mut table, &default);
         // What tells the story comes last, a step or a fault at a time.
-        let mut take = |section: &str, key: &str| {
-            let taken = table.get_mut(section)?.as_table_mut()?.remove(key)?;
-            if table.get(section)?.as_table()?.is_empty() {
-                table.remove(section);
-            }
-            Some(taken)
-        };
-        let (script, faults) = (take("scheduler", "script"), take("adversary", "faults"));
+        let faults = take(&mut table, "adversary", "faults");
+        let script = take(&mut table, "scheduler", "script");
+        let scheduler = script.as_ref().and_then(|_| table.remove("scheduler"));
         let expect = table.remove("expect");
         let mut text = toml::to_string(&table).expect("a scenario is a TOML document");
         for fault in faults.iter().flat_map(|faults| faults.as_array()).flatten() {
             text.push_str("\n[[adversary.faults]]\n");
-            for (key, value) in fault.as_table().into_iter().flatten() {
-                text.push_str(&format!("{key} = {value}\n"));
-            }
-        }
-        for (key, value) in expect.iter().flat_map(|expect| expect.as_table()).flatten() {
-            let header = if text.contains("\n[expect]\n") { "" } else { "\n[expect]\n" };
-            text.push_str(&format!("{header}{key} = {value}\n"));
+            write_keys(&mut text, fault);
         }
         if let Some(steps) = script.as_ref().and_then(toml::Value::as_array) {
+            text.push_str("\n[scheduler]\n");
+            scheduler.iter().for_each(|scheduler| write_keys(&mut text, scheduler));
             let steps: String = steps.iter().map(|step| format!("    {step},\n")).collect();
-            text = text.replace("[scheduler]\n", &format!("[scheduler]\nscript = [\n{steps}]\n"));
+            text.push_str(&format!("script = [\n{steps}]\n"));
+        }
+        if let Some(expect) = expect {
+            text.push_str("\n[expect]\n");
+            write_keys(&mut text, &expect);
         }
         text
     }
@@ -582,6 +577,23 @@ impl Scenario {
         }
         let fits = |error: toml::de::Error| ScenarioError::Malformed(format!("{path}: {}", error.message()));
         toml::Value::Table(table).try_into().map_err(fits)
+    }
+}
+
+/// Takes a key out of a section, and the section too if nothing else is in it.
+fn take(table: &mut toml::Table, section: &str, key: &str) -> Option<toml::Value> {
+    let within = table.get_mut(section)?.as_table_mut()?;
+    let taken = within.remove(key);
+    if within.is_empty() {
+        table.remove(section);
+    }
+    taken
+}
+
+/// The keys of a section, a line each.
+fn write_keys(text: &mut String, section: &toml::Value) {
+    for (key, value) in section.as_table().into_iter().flatten() {
+        text.push_str(&format!("{key} = {value}\n"));
     }
 }
 

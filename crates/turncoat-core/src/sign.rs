@@ -69,15 +69,6 @@ impl<T> Signed<T> {
         }
         changed
     }
-
-    /// After bytes were corrupted: the liar signs again what is its own to sign. A new signature inside breaks the
-    /// signatures of others around it.
-    pub(crate) fn reseal(&mut self, keys: NodeSet, inside: impl FnOnce(&mut T) -> bool) -> bool {
-        let before = self.valid;
-        let changed = inside(&mut self.body);
-        self.valid = keys.contains(self.signer) || (self.valid && !changed);
-        changed || self.valid != before
-    }
 }
 
 impl<T> Deref for Signed<T> {

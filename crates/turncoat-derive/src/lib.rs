@@ -102,7 +102,6 @@ struct Bodies {
     count: TokenStream,
     mutate: TokenStream,
     describe: TokenStream,
-    reseal: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
 }
@@ -132,7 +131,6 @@ fn bodies(members: &[Member]) -> Bodies {
             )*
         },
         describe: quote! { #(#described)* },
-        reseal: quote! { #(changed |= <#types as Part>::reseal(#names, keys);)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
     }
@@ -190,7 +188,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
         member.label = label.to_string();
     }
-    let Bodies { rows, count, mutate, describe, reseal, requests, substitute } = bodies(&members);
+    let Bodies { rows, count, mutate, describe, requests, substitute } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
@@ -219,12 +217,6 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     let Self #own = self;
                     #describe
                     Ok(())
-                }
-                fn reseal(&mut self, keys: NodeSet) -> bool {
-                    let Self #own = self;
-                    let mut changed = false;
-                    #reseal
-                    changed
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
@@ -295,15 +287,15 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let mut view_changes = Vec::new();
     let [mut kind_arms, mut round_arms, mut slot_arms, mut row_arms, mut count_arms] =
         [const { Vec::new() }; 5];
-    let [mut mutate_arms, mut describe_arms, mut reseal_arms, mut request_arms, mut substitute_arms] =
-        [const { Vec::new() }; 5];
+    let [mut mutate_arms, mut describe_arms, mut request_arms, mut substitute_arms] =
+        [const { Vec::new() }; 4];
     for (i, variant) in data.variants.iter().enumerate() {
         let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
         let members = members(&variant.fields)?;
         let (own, other) =
             (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
         let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
-        let Bodies { rows, count, mutate, describe, reseal, requests, substitute } = bodies(&members);
+        let Bodies { rows, count, mutate, describe, requests, substitute } = bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
         let slot_or_zero = round.slot.as_ref().map_or(quote!(Default::default()), |slot| quote!(#slot));
@@ -327,7 +319,6 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
             #mutate
         }));
         describe_arms.push(quote!(Self::#name #own => { f.write_str(#lead)?; #describe }));
-        reseal_arms.push(quote!(Self::#name #own => { #reseal }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
         substitute_arms.push(quote!(Self::#name #own => { #substitute }));
         kinds.push(kind);
@@ -382,11 +373,6 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                 fn describe(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                     match self { #(#describe_arms)* }
                     Ok(())
-                }
-                fn reseal(&mut self, keys: NodeSet) -> bool {
-                    let mut changed = false;
-                    match self { #(#reseal_arms)* }
-                    changed
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {

@@ -29,9 +29,9 @@ pub struct Experiment {
     /// What all scenarios share.
     #[serde(default)]
     scenario: Table,
-    /// What all rows of a strategy share of its parameters, by its name.
+    /// Parameters of strategies that several rows share.
     #[serde(default)]
-    set: BTreeMap<String, Table>,
+    sets: BTreeMap<String, Table>,
     variants: Vec<Variant>,
     rows: Vec<Row>,
 }
@@ -58,6 +58,9 @@ struct Variant {
 struct Row {
     name: String,
     strategy: String,
+    /// The names of sets, of which the last counts most.
+    #[serde(default)]
+    with: Vec<String>,
     #[serde(default)]
     set: Table,
     #[serde(default)]
@@ -101,13 +104,17 @@ impl Experiment {
 
     fn cell(&self, variant: &Variant, row: &Row) -> Result<Cell, String> {
         let mut scenario = Table::from_iter([("schema".to_owned(), Value::from(i64::from(SCHEMA)))]);
-        let mut set = self.set.get(&row.strategy).cloned().unwrap_or_default();
-        for more in [&self.scenario, &variant.scenario, &row.scenario] {
+        for more in [&self.scenario, &row.scenario, &variant.scenario] {
             merge(&mut scenario, more);
+        }
+        let named = |error| format!("{}, {}: {error}", variant.name, row.name);
+        let mut set = Table::new();
+        for name in &row.with {
+            let known = || format!("no set `{name}`. There are: {:?}", self.sets.keys());
+            merge(&mut set, self.sets.get(name).ok_or_else(known).map_err(named)?);
         }
         merge(&mut set, &row.set);
         let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let named = |error| format!("{}, {}: {error}", variant.name, row.name);
         Ok(Cell {
             variant: variant.name.clone(),
             row: row.name.clone(),

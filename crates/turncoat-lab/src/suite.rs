@@ -51,12 +51,47 @@ pub struct Facts {
     pub story: Option<String>,
     /// What else one should know.
     pub note: Option<String>,
-    /// The protocols that bear the witness, with the keys of their configuration that differ from the witness'.
-    #[serde(deserialize_with = "controls")]
-    pub control: Vec<ProtocolSpec>,
+    /// The protocols that bear the witness.
+    pub control: Vec<Control>,
     /// How to search for it.
     #[serde(default)]
     pub hunt: Hunt,
+}
+
+/// A protocol that bears the witness of a bug: a name, or a table with a name and other keys.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(from = "ControlForm")]
+pub struct Control {
+    /// The protocol, with the keys of its configuration that differ from the witness'.
+    #[serde(flatten)]
+    pub protocol: ProtocolSpec,
+    /// Keys of the scenario that differ from the witness'.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    pub set: toml::Table,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected the name of a protocol, or a table with `name` and other keys")]
+enum ControlForm {
+    Name(String),
+    Table {
+        #[serde(default)]
+        set: toml::Table,
+        #[serde(flatten)]
+        protocol: ProtocolSpec,
+    },
+}
+
+impl From<ControlForm> for Control {
+    fn from(form: ControlForm) -> Self {
+        match form {
+            ControlForm::Name(name) => {
+                let protocol = ProtocolSpec { name, ..ProtocolSpec::default() };
+                Self { protocol, set: toml::Table::new() }
+            }
+            ControlForm::Table { set, protocol } => Self { protocol, set },
+        }
+    }
 }
 
 /// How to search for a bug; the usual defaults where nothing is said.
@@ -78,21 +113,6 @@ fn property<'de, D: Deserializer<'de>>(d: D) -> Result<Property, D::Error> {
         let known = Property::ALL.map(Property::name).join(", ");
         D::Error::custom(format!("no property `{name}`. There are: {known}"))
     })
-}
-
-/// A control is a name, or a table with a name and keys.
-fn controls<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<ProtocolSpec>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected the name of a protocol, or a table with `name` and other keys")]
-    enum Form {
-        Name(String),
-        Table(ProtocolSpec),
-    }
-    let spec = |form| match form {
-        Form::Name(name) => ProtocolSpec { name, ..ProtocolSpec::default() },
-        Form::Table(spec) => spec,
-    };
-    Ok(Vec::<Form>::deserialize(d)?.into_iter().map(spec).collect())
 }
 
 impl Facts {
@@ -121,14 +141,15 @@ impl Hunt {
         let params = self.set.iter().filter(|(_, value)| !value.is_table());
         params.map(|(name, value)| (name.clone(), text(value))).collect()
     }
+}
 
-    /// The keys of the scenario, each with its path.
-    fn keys(&self) -> impl Iterator<Item = (String, &toml::Value)> {
-        let tables = self.set.iter().filter_map(|(section, value)| Some((section, value.as_table()?)));
-        tables.flat_map(|(section, table)| {
-            table.iter().map(move |(key, value)| (format!("{section}.{key}"), value))
-        })
-    }
+/// The scenario with other values for the keys in the tables of `set`.
+fn with_keys(scenario: Scenario, set: &toml::Table) -> Result<Scenario, ScenarioError> {
+    let tables = set.iter().filter_map(|(section, value)| Some((section, value.as_table()?)));
+    let mut keys = tables.flat_map(|(section, table)| {
+        table.iter().map(move |(key, value)| (format!("{section}.{key}"), value.clone()))
+    });
+    keys.try_fold(scenario, |scenario, (path, value)| scenario.with(&path, value))
 }
 
 impl Bug {
@@ -163,18 +184,19 @@ impl Bug {
             expect: None,
             ..self.witness.clone()
         };
-        self.facts.hunt.keys().try_fold(base, |base, (path, value)| base.with(&path, value.clone()))
+        with_keys(base, &self.facts.hunt.set)
     }
 
     /// The witness on each control, with what to call it. Of the witness' protocol the parameters stay, the flags
     /// do not; keys of the control go before both.
-    pub fn controls(&self) -> Vec<(String, Scenario)> {
-        let on = |control: &ProtocolSpec| {
+    pub fn controls(&self) -> Result<Vec<(String, Scenario)>, ScenarioError> {
+        let on = |control: &Control| {
             let mut config = self.witness.protocol.config.clone();
             config.remove("flags");
-            config.extend(control.config.clone());
-            let protocol = Arc::new(ProtocolSpec { name: control.name.clone(), config });
-            (called(control), Scenario { protocol, ..self.witness.clone() })
+            config.extend(control.protocol.config.clone());
+            let protocol = Arc::new(ProtocolSpec { name: control.protocol.name.clone(), config });
+            let scenario = Scenario { protocol, ..self.witness.clone() };
+            Ok((called(control), with_keys(scenario, &control.set)?))
         };
         self.facts.control.iter().map(on).collect()
     }
@@ -205,11 +227,13 @@ impl Bug {
 }
 
 /// A control in words: its name, and what it sets.
-fn called(control: &ProtocolSpec) -> String {
-    let keys = control.config.iter().map(|(key, value)| format!("{key} = {value}"));
+fn called(control: &Control) -> String {
+    let keys =
+        control.protocol.config.iter().chain(&control.set).map(|(key, value)| format!("{key} = {value}"));
+    let name = &control.protocol.name;
     match keys.reduce(|all, next| format!("{all}, {next}")) {
-        Some(keys) => format!("{} with {keys}", control.name),
-        None => control.name.clone(),
+        Some(keys) => format!("{name} with {keys}"),
+        None => name.clone(),
     }
 }
 
@@ -282,7 +306,7 @@ pub fn verify(bug: &Bug, find: &Find<'_>) -> Result<Vec<Wrong>, SuiteError> {
         Ok(find(&base.protocol.name)?.runner().validate(&base)?)
     };
     let mut wrong = bug.judge(&run(&bug.witness).map_err(unfit("the witness"))?);
-    for (control, scenario) in bug.controls() {
+    for (control, scenario) in bug.controls()? {
         let outcome = run(&scenario).map_err(unfit(&format!("the control {control}")))?;
         let first = outcome.violations.into_iter().next();
         wrong.extend(first.map(|violation| Wrong::Control { control, violation }));

@@ -2,10 +2,11 @@
 //!
 //! Two faults for the whole run and no idea of rounds or fields: each message between replicas is lost with
 //! probability `drop`; of each message of the Byzantine replica, or of any replica, one bit of the encoding is
-//! flipped with probability `flip`. What does not decode, or bears an honest sender's broken signature, is lost.
+//! flipped with probability `flip`, on its way: signatures are broken. What does not decode is lost, and so is what an
+//! honest sender never sent.
 
 use serde::Deserialize;
-use turncoat_core::fault::{Effect, Fault, When};
+use turncoat_core::fault::{Effect, Fault, Span, When};
 use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Scenario, Seed};
@@ -26,6 +27,11 @@ pub(crate) const INFO: Info = Info {
             default: "byzantine",
             about: "whose messages are corrupted: byzantine or any",
         },
+        Param {
+            name: "roundless",
+            default: "hit",
+            about: "whether messages without a round, such as forwarded requests, are lost and corrupted too: hit or spare",
+        },
     ],
     make: |base, params| Ok(Box::new(Naive::new(base, params)?)),
 };
@@ -38,12 +44,21 @@ enum Whose {
     Any,
 }
 
+/// What happens to messages without a round.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Roundless {
+    Hit,
+    Spare,
+}
+
 struct Naive {
     one_liar: OneLiar,
     replicas: Vec<SeatName>,
     drop: u32,
     flip: u32,
     whose: Whose,
+    roundless: Roundless,
 }
 
 impl Naive {
@@ -55,6 +70,7 @@ impl Naive {
             drop: params.number("drop", 0..=1000)?,
             flip,
             whose: params.word("whose")?,
+            roundless: params.word("roundless")?,
         })
     }
 }
@@ -67,6 +83,8 @@ impl Strategy for Naive {
             from: from.to_vec(),
             to: to.to_vec(),
             permille: Some(permille),
+            // Who names rounds means messages that have one.
+            round: (self.roundless == Roundless::Spare).then_some(Span::Between([0, u64::from(u32::MAX)])),
             ..When::default()
         };
         let corrupted = if self.whose == Whose::Any { self.replicas.clone() } else { vec![liar.into()] };

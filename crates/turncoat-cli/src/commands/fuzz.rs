@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::{ValueEnum, value_parser};
+use clap::{ArgGroup, ValueEnum, value_parser};
 use turncoat_core::outcome::Property;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::campaign::{Campaign, Until};
@@ -15,7 +15,7 @@ use turncoat_lab::summary::Summary;
 use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::setup::{self, Setup};
+use crate::setup::{self, Setup, Start};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
@@ -28,18 +28,30 @@ The result depends on the options and the seed, never on the number of threads. 
 that first contact is reproducible. The first violation of each property is saved under turncoat-corpus/, and
 `turncoat replay` repeats it.
 
-Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never";
+With --bug the protocol, its flags, the cluster and the workload are those of the bug's witness, and strategy,
+scheduler and parameters those that its row names, as far as the options do not say otherwise.
+
+Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
+         turncoat fuzz --bug pbft-java/figure-2";
 
 /// Run many scenarios of a strategy, and save what breaks the protocol
 #[derive(clap::Args)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]).required(true))]
 pub(crate) struct Args {
+    /// A name from `turncoat list protocols`
+    #[arg(value_name = "PROTO")]
+    protocol: Option<String>,
+
+    /// A known bug to search for: a name from `turncoat list bugs`
+    #[arg(long, value_name = "ID")]
+    bug: Option<String>,
+
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenarios: a name from `turncoat list strategies`
-    #[arg(long, value_name = "NAME", default_value = "byzzfuzz")]
-    strategy: String,
+    /// Who draws the scenarios: a name from `turncoat list strategies` [default: byzzfuzz]
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
 
     /// How many runs [default: 10000, without end if --for is given]
     #[arg(long, value_name = "N", help_heading = "Budget")]
@@ -73,7 +85,7 @@ enum When {
 }
 
 pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
-    let prepared = args.setup.prepare(&args.strategy)?;
+    let prepared = args.setup.prepare(args.start()?, args.strategy.as_deref())?;
     let stop = Stop::on_interrupt()?;
     let jobs = match args.jobs {
         0 => available_parallelism().map_or(1, usize::from),
@@ -128,6 +140,16 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         tally.print()?;
     }
     Ok(conclude(&tally))
+}
+
+impl Args {
+    /// What the options are about; one of the two is there.
+    fn start(&self) -> Result<Start> {
+        match &self.bug {
+            Some(id) => Start::bug(id),
+            None => Start::protocol(self.protocol.as_deref().unwrap_or_default()),
+        }
+    }
 }
 
 /// Saves the first violation of each property. What cannot be saved was found nevertheless.

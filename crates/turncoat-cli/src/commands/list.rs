@@ -8,16 +8,19 @@ use turncoat_core::outcome::Property;
 use turncoat_core::part::Scope;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::SchedulerName;
+use turncoat_lab::suite::Bug;
 use turncoat_strategies::{Info, Param};
 
+use crate::commands::experiment;
 use crate::exit::Exit;
+use crate::rows::Rows;
 use crate::{out, registry};
 
-/// Show what there is: protocols, strategies, schedulers, checkers
+/// Show what there is: protocols, strategies, schedulers, checkers, known bugs
 #[derive(clap::Args)]
 #[command(after_help = "Example: turncoat list mutations pbft")]
 pub(crate) struct Args {
-    /// What to list; all that needs no protocol where left out
+    /// What to list [default: protocols, strategies, schedulers, checkers]
     what: Option<What>,
 
     /// The protocol whose mutations or flags to list
@@ -43,6 +46,10 @@ enum What {
     Mutations,
     /// The deviations of PROTO that can be switched on
     Flags,
+    /// The suite of known bugs, each with the property that it violates
+    Bugs,
+    /// Tables of papers that can be run again
+    Experiments,
 }
 
 /// A named thing in a list, with what it is and further lines below it.
@@ -90,6 +97,10 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
     Ok(match what {
         What::Protocols => ("protocols", registry::protocols().iter().map(Item::protocol).collect()),
         What::Strategies => ("strategies", registry::strategies().iter().map(Item::strategy).collect()),
+        What::Experiments => {
+            let all = experiment::all()?;
+            ("experiments", all.iter().map(|(name, title)| Item::plain(name, title)).collect())
+        }
         What::Schedulers => {
             let item = |(name, scheduler): (String, SchedulerName)| Item::plain(&name, scheduler.about());
             ("schedulers", registry::schedulers().map(item).collect())
@@ -119,6 +130,7 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
             let flags = entry("flags")?.flags;
             ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about())).collect())
         }
+        What::Bugs => ("bugs", Rows::embedded().bugs(&[])?.iter().map(Item::bug).collect()),
     })
 }
 
@@ -151,6 +163,13 @@ impl Item {
             json: json!({ "name": info.name, "about": info.about, "params": params }),
             ..Self::plain(info.name, info.about)
         }
+    }
+
+    fn bug(bug: &Bug) -> Self {
+        let about = format!("{:16}  {}", bug.facts.property.name(), bug.facts.title);
+        let mut json = json!(bug);
+        json["protocol"] = json!(bug.witness.protocol);
+        Self { json, ..Self::plain(&bug.id, &about) }
     }
 
     fn mutation((name, scope): (String, Scope)) -> Self {

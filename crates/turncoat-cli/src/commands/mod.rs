@@ -1,7 +1,9 @@
 //! The commands, one file each: its options, and the function that carries it out.
 
+pub(crate) mod experiment;
 pub(crate) mod fuzz;
 pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod speed;
+pub(crate) mod suite;

@@ -1,28 +1,35 @@
 //! `turncoat replay`: a saved scenario, once more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::ArgGroup;
 use serde::Serialize;
 use turncoat_core::outcome::Outcome;
 use turncoat_core::scenario::{Expect, Scenario};
 
 use crate::exit::Exit;
+use crate::rows::Rows;
 use crate::show::{self, Shown};
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
 Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved.
 
-Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace";
+Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
+         turncoat replay --bug pbft-java/figure-2 --trace";
 
 /// Run a saved scenario again, and compare with what it showed when it was saved
 #[derive(clap::Args)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
 pub(crate) struct Args {
     /// A scenario
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    file: Option<PathBuf>,
+
+    /// The witness of a known bug: a name from `turncoat list bugs`
+    #[arg(long, value_name = "ID")]
+    bug: Option<String>,
 
     /// Print every event
     #[arg(long)]
@@ -42,8 +49,8 @@ struct Replayed<'a> {
 }
 
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
-    let scenario = files::read(&args.file)?;
-    let in_file = || args.file.display().to_string();
+    let (scenario, file) = args.scenario()?;
+    let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let mut runner = entry.runner();
     let outcome = if args.trace {
@@ -68,6 +75,18 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
         (true, false) => Exit::Violation,
         (true, true) => Exit::Clean,
     })
+}
+
+impl Args {
+    /// The scenario, and the name of its file; one of the two options is there.
+    fn scenario(&self) -> Result<(Scenario, String)> {
+        if let Some(id) = &self.bug {
+            let rows = Rows::embedded();
+            return Ok((rows.bug(id)?.witness, rows.file(id)));
+        }
+        let file = self.file.as_deref().unwrap_or(Path::new(""));
+        Ok((files::read(file)?, file.display().to_string()))
+    }
 }
 
 /// How the run differs from the one that was saved.

@@ -13,7 +13,7 @@ use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 
 use crate::exit::Exit;
-use crate::setup::{self, Setup};
+use crate::setup::{self, Setup, Start};
 use crate::show::{self, Shown};
 use crate::{files, out};
 
@@ -27,6 +27,10 @@ Example: turncoat run pbft --strategy byzzfuzz --index 3 --trace";
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
+    /// A name from `turncoat list protocols`
+    #[arg(value_name = "PROTO")]
+    protocol: String,
+
     #[command(flatten)]
     setup: Setup,
 
@@ -65,7 +69,7 @@ struct Indexed<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let prepared = args.setup.prepare(&args.strategy)?;
+    let prepared = args.setup.prepare(Start::protocol(&args.protocol)?, Some(&args.strategy))?;
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,

@@ -3,7 +3,7 @@
 use super::{DOOMED, Folder, turncoat};
 
 /// Runs a command that must fail; the message must hold all of `words`.
-fn refused(folder: &Folder, args: &[&str], words: &[&str]) {
+pub(crate) fn refused(folder: &Folder, args: &[&str], words: &[&str]) {
     let ran = folder.run(args);
     assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
     assert_eq!(ran.out, "", "{args:?} has results");
@@ -32,7 +32,9 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
     refused_args("run pbft --scheduler script", &["no scheduler `script`", "fifo, timed, sync, async"]);
     refused_args("fuzz pbft --with no-such-flag", &["no flag of pbft `no-such-flag`", "There are:"]);
     refused_args("list flags pbtf", &["did you mean `pbft`?"]);
-    refused_args("list bugs", &["bugs", "protocols"]);
+    refused_args("list bogs", &["bogs", "bugs", "protocols"]);
+    refused_args("fuzz --bug pbft/no-such-bug", &["no bug `pbft/no-such-bug`", "turncoat list bugs"]);
+    refused_args("replay --bug pbft/no-such-bug", &["no bug `pbft/no-such-bug`", "turncoat list bugs"]);
 }
 
 #[test]
@@ -95,8 +97,11 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
 
 #[test]
 fn a_command_line_that_is_not_complete_is_refused() {
-    refused_args("fuzz", &["<PROTO>"]);
-    refused_args("replay", &["<FILE>"]);
+    refused_args("fuzz", &["<PROTO|--bug <ID>>"]);
+    refused_args("replay", &["<FILE|--bug <ID>>"]);
+    refused_args("fuzz pbft --bug pbft/any", &["PROTO", "cannot be used with", "--bug"]);
+    refused_args("replay any.toml --bug pbft/any", &["FILE", "cannot be used with", "--bug"]);
+    refused_args("run --bug pbft/any", &["--bug"]);
     refused_args("list flags", &["of which protocol?", "list flags PROTO"]);
     refused_args("list strategies pbft", &["`pbft` is one too many"]);
     refused_args("fzz pbft", &["fzz", "fuzz"]);

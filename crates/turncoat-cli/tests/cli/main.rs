@@ -5,6 +5,7 @@ mod campaigns;
 mod help;
 mod replays;
 mod runs;
+mod suite;
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +34,9 @@ impl Folder {
     }
 
     fn write(&self, name: &str, text: &str) {
-        fs::write(self.path().join(name), text).expect("a file");
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
     }
 
     fn read(&self, name: &str) -> String {

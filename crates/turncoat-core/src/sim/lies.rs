@@ -3,11 +3,11 @@
 use super::{Rejected, Sim};
 use crate::fault::Form;
 use crate::hash::stable_hash;
-use crate::ids::{NodeId, NodeSet, Seat};
+use crate::ids::{NodeSet, Seat};
 use crate::message::{Lie, Message, apply};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
-use crate::part::{Liar, Mutation, Part, Scope};
+use crate::part::{Liar, Mutation, Scope};
 use crate::plan::{Fate, LieSpec, Verdict};
 use crate::record::What;
 use crate::rng::{Purpose, Rng};
@@ -104,7 +104,7 @@ impl<P: Protocol> Sim<P> {
             return Err(Rejected::Honest(self.io.seats.name(src)));
         }
         let (lie, seed) = match *spec {
-            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, (node, dst), byzantine, seed)),
+            LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, dst, byzantine, seed)),
             LieSpec::Row(lie, seed) => (lie, seed),
             LieSpec::Drawn { seed, scope, only } => match self.draw_lie(kind, seed, scope, only) {
                 Some(lie) => (lie, seed),
@@ -150,20 +150,17 @@ impl<P: Protocol> Sim<P> {
         Some(row.map_or(Lie::Omit, |(i, _)| Lie::Mutate(i as u16)))
     }
 
-    /// Flips a bit of the encoding, another one of each copy. What does not decode is lost, unless it crashes its
-    /// receiver.
-    fn flip(&mut self, payload: u32, kind: u8, ends: (NodeId, Seat), byzantine: bool, seed: u64) -> Told {
-        let (node, dst) = ends;
+    /// Flips a bit of the encoding on its way, another one of each copy: a signature around it is broken. What does not
+    /// decode is lost, unless it crashes its receiver.
+    fn flip(&mut self, payload: u32, kind: u8, dst: Seat, byzantine: bool, seed: u64) -> Told {
         let msg = self.slab.get(payload);
         let mut bytes = postcard::to_stdvec(msg).expect("messages encode");
         let draw = stable_hash(0xF11, &(seed, self.sendings, dst));
         let bit = (draw % (bytes.len() as u64 * 8)) as usize;
         bytes[bit / 8] ^= 1 << (bit % 8);
         match postcard::from_bytes::<P::Msg>(&bytes) {
-            Ok(mut lie) if byzantine && lie.kind() == kind => {
-                lie.reseal(NodeSet::one(node));
-                if lie == *msg { Told::Same } else { Told::Changed(self.exchange(payload, lie)) }
-            }
+            Ok(lie) if byzantine && lie == *msg => Told::Same,
+            Ok(lie) if byzantine && lie.kind() == kind => Told::Changed(self.exchange(payload, lie)),
             Ok(_) => Told::Omitted,
             Err(_) => {
                 self.injected.garbage += 1;

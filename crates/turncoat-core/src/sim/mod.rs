@@ -440,7 +440,7 @@ impl<P: Protocol> Sim<P> {
         let unfinished = self.goal_at.is_none() && !matches!(end, End::Stopped | End::Goal);
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
-            let (done, expected) = (self.io.ledger.completed(), self.expected);
+            let missing = self.io.ledger.missing(self.expected);
             let why = if end == End::Quiet { "nothing is left to happen" } else { "still busy at the limit" };
             let step = self.io.step;
             self.io.ledger.violate(Violation {
@@ -449,7 +449,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
-                detail: format!("{done} of {expected} requests completed, {why} ({rule})"),
+                detail: format!("{missing}, {why} ({rule})"),
             });
         }
         Outcome {

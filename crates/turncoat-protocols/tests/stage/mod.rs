@@ -1,6 +1,8 @@
 //! The stage of the PBFT stories: how they start, what they look at, how they end.
 #![allow(dead_code, reason = "no file of stories needs all of it")]
 
+use std::sync::Arc;
+
 use serde_json::json;
 use toml::{Table, Value};
 use turncoat_core::node::Protocol;
@@ -8,6 +10,7 @@ use turncoat_core::outcome::{End, Outcome, Property};
 use turncoat_core::runner::execute;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::story::Story;
+use turncoat_lab::suite::{Bug, verify};
 use turncoat_protocols::pbft::Pbft;
 
 /// Four replicas, K = 4, L = 8; `settings` are more keys of the scenario, as TOML.
@@ -68,18 +71,25 @@ pub(crate) fn violates(s: &mut Story<Pbft>, property: Property) -> Outcome {
     outcome
 }
 
-/// The story is the witness of a bug of the suite: it violates what the row says. `suite/ID.toml` holds it as a scenario.
+/// The story is the witness of a bug of the suite: `suite/ID.toml` holds it as a scenario, and what the row says holds.
 pub(crate) fn witness(s: &mut Story<Pbft>, id: &str) -> Outcome {
+    let outcome = ends(s);
     let path = format!("{}/../../suite/{id}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let row: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
-    let property = Property::ALL.into_iter().find(|p| Some(p.name()) == row["bug"]["property"].as_str());
-    let property = property.unwrap_or_else(|| panic!("{path}: no such property"));
-    let outcome = violates(s, property);
-    if let Some(rule) = row["bug"].get("rule") {
-        let broken = |rule| outcome.violations.iter().any(|v| (v.property, v.rule) == (property, rule));
-        assert!(rule.as_str().is_some_and(broken), "{path}: {:?}", outcome.violations);
+    let mut told = s.scenario();
+    told.bug = row["bug"].as_table().cloned().map(Arc::new);
+    let told = told.to_toml();
+    match std::env::var_os("TURNCOAT_BLESS") {
+        Some(_) => std::fs::write(&path, &told).expect("the row can be written"),
+        None => assert_eq!(text, told, "{path} is not this story; TURNCOAT_BLESS=1 writes it"),
     }
+    let protocols = turncoat_protocols::all();
+    let find =
+        |name: &str| protocols.iter().find(|entry| entry.name == name).cloned().ok_or("unknown".into());
+    let bug = Bug::parse(id, &told).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let wrong = verify(&bug, &find).unwrap_or_else(|error| panic!("{path}: {error}"));
+    assert!(wrong.is_empty(), "{path}: {wrong:?}");
     outcome
 }
 

@@ -1,0 +1,88 @@
+//! The rows of the suite: those that come with the command, and those of a folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use rust_embed::Embed;
+use turncoat_lab::suite::Bug;
+
+use crate::{files, registry};
+
+/// The files of the suite: an installed command has no repository.
+#[derive(Embed)]
+#[folder = "../../suite"]
+struct Suite;
+
+/// The texts of rows by id; a row is read when it is asked for.
+pub(crate) struct Rows {
+    /// Where they are from.
+    folder: String,
+    /// What shows all ids.
+    see: String,
+    texts: BTreeMap<String, String>,
+}
+
+impl Rows {
+    /// Those that come with the command.
+    pub(crate) fn embedded() -> Self {
+        let row = |path: &str| {
+            let file = Suite::get(path)?;
+            Some((path.strip_suffix(".toml")?.to_owned(), String::from_utf8_lossy(&file.data).into_owned()))
+        };
+        let texts = Suite::iter().filter_map(|path| row(&path)).collect();
+        Self { folder: "suite".to_owned(), see: "`turncoat list bugs`".to_owned(), texts }
+    }
+
+    /// Those of a folder.
+    pub(crate) fn of(folder: &Path) -> Result<Self> {
+        let mut texts = BTreeMap::new();
+        collect(folder, "", &mut texts)?;
+        let folder = folder.display().to_string();
+        Ok(Self { see: format!("the files of {folder}"), folder, texts })
+    }
+
+    /// The rows with these ids; all rows if there are none.
+    pub(crate) fn bugs(&self, ids: &[String]) -> Result<Vec<Bug>> {
+        if ids.is_empty() {
+            return self.texts.keys().map(|id| self.bug(id)).collect();
+        }
+        ids.iter().map(|id| self.bug(id)).collect()
+    }
+
+    /// The row with this id.
+    pub(crate) fn bug(&self, id: &str) -> Result<Bug> {
+        let text = self.texts.get(id).ok_or_else(|| self.unknown(id))?;
+        Bug::parse(id, text).map_err(|error| anyhow!("{}: {error}", self.file(id)))
+    }
+
+    /// The file of a row.
+    pub(crate) fn file(&self, id: &str) -> String {
+        format!("{}/{id}.toml", self.folder)
+    }
+
+    /// The error for an id that no row has. There are too many to list them.
+    fn unknown(&self, id: &str) -> anyhow::Error {
+        let known: Vec<&str> = self.texts.keys().map(String::as_str).collect();
+        match registry::nearest(id, &known) {
+            Some(nearest) => anyhow!("no bug `{id}`: did you mean `{nearest}`? See {}", self.see),
+            None => anyhow!("no bug `{id}`. See {}", self.see),
+        }
+    }
+}
+
+/// Adds the rows below a folder, whose ids start with `prefix`.
+fn collect(folder: &Path, prefix: &str, texts: &mut BTreeMap<String, String>) -> Result<()> {
+    let unreadable = || format!("cannot read {}", folder.display());
+    for entry in fs::read_dir(folder).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().with_context(unreadable)?.is_dir() {
+            collect(&entry.path(), &format!("{prefix}{name}/"), texts)?;
+        } else if let Some(name) = name.strip_suffix(".toml") {
+            texts.insert(format!("{prefix}{name}"), files::text(&entry.path())?);
+        }
+    }
+    Ok(())
+}
