@@ -5,7 +5,7 @@
 #   checks/readme.sh --write    puts into the README what the commands print now
 #
 # A console block is a command and its output: all of it, or its first lines, `...`, and its last lines. Times differ
-# and are not compared. A rust block is a part of the example, a toml block a scenario of docs/scenarios.
+# and are not compared. A rust block is a part of the example, a toml block a part of a scenario of docs/scenarios or suite.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fence='```'
@@ -61,7 +61,7 @@ while IFS= read -r line; do
         case $kind in
         console) console "$block" ;;
         rust) quoted "$block" crates/turncoat/examples/bracha.rs ;;
-        toml) quoted "$block" docs/scenarios/*.toml ;;
+        toml) quoted "$block" docs/scenarios/*.toml suite/*/*.toml ;;
         *) echo "$block" ;;
         esac
         kind='' && echo "$line"

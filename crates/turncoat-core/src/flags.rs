@@ -6,13 +6,12 @@
 //! turncoat_core::flags! {
 //!     /// What may be wrong.
 //!     pub struct Flags {
-//!         /// Nobody looks at signatures.
-//!         unsigned_votes,
+//!         unsigned_votes: "nobody looks at signatures",
 //!     }
 //! }
 //! let flags: Flags = serde_json::from_str(r#"["unsigned-votes"]"#)?;
 //! assert!(flags.unsigned_votes);
-//! assert_eq!(Flags::ALL[0].about(), "Nobody looks at signatures.");
+//! assert_eq!(Flags::ALL[0].about, "nobody looks at signatures");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
@@ -22,21 +21,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A named deviation from the correct protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flag {
-    #[doc(hidden)]
+    /// Its name in code, in snake_case.
     pub field: &'static str,
-    #[doc(hidden)]
-    pub doc: &'static str,
+    /// Which rule it breaks, in one line.
+    pub about: &'static str,
 }
 
 impl Flag {
     /// Its name in files, in kebab-case.
     pub fn name(&self) -> String {
         self.field.replace('_', "-")
-    }
-
-    /// Which rule it breaks.
-    pub fn about(&self) -> &'static str {
-        self.doc.trim()
     }
 }
 
@@ -51,15 +45,15 @@ pub struct OnlyFlags<F: Default> {
 /// Makes a struct of flags, with the table `ALL` of their names and descriptions.
 #[macro_export]
 macro_rules! flags {
-    ($(#[$meta:meta])* $vis:vis struct $Flags:ident { $($(#[doc = $doc:literal])+ $flag:ident,)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $Flags:ident { $($flag:ident: $about:literal,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        $vis struct $Flags { $($(#[doc = $doc])+ $vis $flag: bool,)* }
+        $vis struct $Flags { $(#[doc = $about] $vis $flag: bool,)* }
 
         impl $Flags {
             /// All flags.
             $vis const ALL: &'static [$crate::flags::Flag] =
-                &[$($crate::flags::Flag { field: stringify!($flag), doc: concat!($($doc),+) }),*];
+                &[$($crate::flags::Flag { field: stringify!($flag), about: $about }),*];
         }
 
         impl $crate::serde::Serialize for $Flags {

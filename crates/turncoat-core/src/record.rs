@@ -1,9 +1,11 @@
 //! What happened, for people: the events of a recorded run.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::hash::Digest;
 use crate::ids::{NodeSet, SeatName, Slot, Time};
+use crate::scenario::{Scenario, SchedulerName, SchedulerSpec};
 use crate::schedule::Action;
 
 /// A recorded run.
@@ -13,6 +15,16 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// The choices that lead there again, under the same adversary.
     pub script: Vec<Action>,
+}
+
+impl Recording {
+    /// The recorded run as a script, which needs neither the strategy nor the scheduler that led there.
+    #[must_use]
+    pub fn scripted(self, scenario: &Scenario) -> Scenario {
+        let (name, script) = (SchedulerName::Script, self.script);
+        let scheduler = SchedulerSpec { name, script, ..SchedulerSpec::clone(&scenario.scheduler) };
+        Scenario { scheduler: Arc::new(scheduler), ..scenario.clone() }
+    }
 }
 
 /// Something that happened.

@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use turncoat_core::outcome::Outcome;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, ScenarioError, Seed};
@@ -37,16 +38,18 @@ pub struct Campaign<'a> {
     /// How many threads.
     pub jobs: usize,
     /// Whether a violation ends it.
-    pub until: Until,
+    pub until: Until<'a>,
     /// Ends the campaign soon after somebody sets it.
     pub stop: &'a AtomicBool,
 }
 
 /// When a campaign is over early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Until {
+#[derive(Clone, Copy)]
+pub enum Until<'a> {
     /// With the first run that violates a property.
     First,
+    /// With the first run that shows this: its index, its scenario, what came out.
+    Shown(&'a (dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync)),
     /// Only when its runs or its time are up.
     Never,
 }
@@ -153,7 +156,8 @@ impl Campaign<'_> {
         summary.add(index, &scenario, &outcome);
         match self.until {
             Until::First if !outcome.violations.is_empty() => BatchEnd::Last,
-            Until::First | Until::Never => BatchEnd::Full,
+            Until::Shown(shown) if shown(index, &scenario, &outcome) => BatchEnd::Last,
+            Until::First | Until::Shown(_) | Until::Never => BatchEnd::Full,
         }
     }
 }

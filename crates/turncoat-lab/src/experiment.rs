@@ -137,7 +137,9 @@ impl Experiment {
             let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
             let _ = write!(text, "| | {} | lies | accepted |", names.join(" | "));
             if beside {
-                let _ = write!(text, " published, of {}: {} |", self.published_runs, names.join(", "));
+                let counted = self.rows.iter().map(|row| row.published.len()).max().unwrap_or(0);
+                let names = names[..counted.min(names.len())].join(", ");
+                let _ = write!(text, " published, of {}: {names} |", self.published_runs);
             }
             let _ = writeln!(
                 text,

@@ -187,28 +187,53 @@ impl Bug {
         with_keys(base, &self.facts.hunt.set)
     }
 
-    /// The witness on each control, with what to call it. Of the witness' protocol the parameters stay, the flags
-    /// do not; keys of the control go before both.
-    pub fn controls(&self) -> Result<Vec<(String, Scenario)>, ScenarioError> {
+    /// A scenario of the bug, such as its witness, on each control, with what to call it. Of the scenario's protocol the
+    /// parameters stay, the flags do not; keys of the control go before both.
+    pub fn controls(&self, scenario: &Scenario) -> Result<Vec<(String, Scenario)>, ScenarioError> {
         let on = |control: &Control| {
-            let mut config = self.witness.protocol.config.clone();
+            let mut config = scenario.protocol.config.clone();
             config.remove("flags");
             config.extend(control.protocol.config.clone());
             let protocol = Arc::new(ProtocolSpec { name: control.protocol.name.clone(), config });
-            let scenario = Scenario { protocol, ..self.witness.clone() };
+            let scenario = Scenario { protocol, ..scenario.clone() };
             Ok((called(control), with_keys(scenario, &control.set)?))
         };
         self.facts.control.iter().map(on).collect()
     }
 
+    /// Whether a run violates what the bug violates.
+    pub fn shows(&self, outcome: &Outcome) -> bool {
+        let Facts { property, rule, .. } = &self.facts;
+        let same_rule = |found: &Violation| rule.as_ref().is_none_or(|rule| rule == found.rule);
+        outcome.violations.iter().any(|found| found.property == *property && same_rule(found))
+    }
+
+    /// Whether a run may be an instance of the bug: if its budget has lies, a lie must have had an effect. What shows only
+    /// in the end may come of silence alone, or of a crash.
+    pub fn caused(&self, outcome: &Outcome) -> bool {
+        let lies = !self.facts.budget.starts_with("0/");
+        let silence = matches!(self.facts.property, Property::Termination | Property::Crashed);
+        !lies || silence || outcome.injected.accepted > 0
+    }
+
+    /// A scenario of the bug without one of its flags, for each of them if there are several. What such a scenario
+    /// violates is another bug.
+    pub fn lesser(&self, scenario: &Scenario) -> Result<Vec<Scenario>, ScenarioError> {
+        let flags = scenario.protocol.config.get("flags").and_then(toml::Value::as_array);
+        let flags = flags.filter(|flags| flags.len() > 1).cloned().unwrap_or_default();
+        let without = |index| {
+            let mut fewer = flags.clone();
+            fewer.remove(index);
+            scenario.with("protocol.flags", toml::Value::Array(fewer))
+        };
+        (0..flags.len()).map(without).collect()
+    }
+
     /// What the run of the witness does not show, or could not do.
     fn judge(&self, outcome: &Outcome) -> Vec<Wrong> {
         let Facts { property, rule, .. } = &self.facts;
-        let shows = |found: &Violation| {
-            found.property == *property && rule.as_ref().is_none_or(|rule| rule == found.rule)
-        };
         let mut wrong = Vec::new();
-        if !outcome.violations.iter().any(shows) {
+        if !self.shows(outcome) {
             let expected = match rule {
                 Some(rule) => format!("{property} ({rule})"),
                 None => property.to_string(),
@@ -306,7 +331,7 @@ pub fn verify(bug: &Bug, find: &Find<'_>) -> Result<Vec<Wrong>, SuiteError> {
         Ok(find(&base.protocol.name)?.runner().validate(&base)?)
     };
     let mut wrong = bug.judge(&run(&bug.witness).map_err(unfit("the witness"))?);
-    for (control, scenario) in bug.controls()? {
+    for (control, scenario) in bug.controls(&bug.witness)? {
         let outcome = run(&scenario).map_err(unfit(&format!("the control {control}")))?;
         let first = outcome.violations.into_iter().next();
         wrong.extend(first.map(|violation| Wrong::Control { control, violation }));

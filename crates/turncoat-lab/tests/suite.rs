@@ -133,7 +133,8 @@ fn a_control_has_the_parameters_of_the_witness_and_flags_of_its_own() {
         .replace("name = \"toy\"\n", "name = \"toy\"\nflags = [\"a\"]\nk = 1\nl = 2\n")
         .replace("[\"toy-in-order\", ", "[\"other\", ")
         .replace("in-order = true", "flags = [\"b\"], l = 3");
-    let controls = bug(&text).controls().unwrap();
+    let bug = bug(&text);
+    let controls = bug.controls(&bug.witness).unwrap();
     let specs: Vec<String> = controls
         .iter()
         .map(|(_, scenario)| toml::Value::from(scenario.protocol.config.clone()).to_string())

@@ -24,10 +24,8 @@ pub(crate) enum Msg {
 flags! {
     /// Two bugs, to be switched on in a scenario's `[protocol]` table.
     pub(crate) struct Flags {
-        /// f+1 ECHOs are enough to be convinced.
-        echo_f1,
-        /// f+1 READYs are enough to deliver.
-        deliver_f1,
+        echo_f1: "f+1 ECHOs are enough to be convinced",
+        deliver_f1: "f+1 READYs are enough to deliver",
     }
 }
 

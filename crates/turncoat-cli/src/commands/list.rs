@@ -128,7 +128,7 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
         }
         What::Flags => {
             let flags = entry("flags")?.flags;
-            ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about())).collect())
+            ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about)).collect())
         }
         What::Bugs => ("bugs", Rows::embedded().bugs(&[])?.iter().map(Item::bug).collect()),
     })

@@ -2,6 +2,7 @@
 
 pub(crate) mod experiment;
 pub(crate) mod fuzz;
+pub(crate) mod hunt;
 pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod run;

@@ -1,7 +1,6 @@
 //! `turncoat run`: one run, shown.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use turncoat_core::outcome::Outcome;
 use turncoat_core::record::Recording;
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
+use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 
 use crate::exit::Exit;
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(if outcome.violations.is_empty() { Exit::Clean } else { Exit::Violation })
 }
 
-/// Writes the run as a script, which needs neither the strategy nor the scheduler that led there.
+/// Writes the run as a script.
 fn record(
     path: &Path,
     entry: &Entry,
@@ -105,12 +104,7 @@ fn record(
     outcome: &Outcome,
     recording: Recording,
 ) -> Result<()> {
-    let scheduler = SchedulerSpec {
-        name: SchedulerName::Script,
-        script: recording.script,
-        ..SchedulerSpec::clone(&scenario.scheduler)
-    };
-    let script = Scenario { scheduler: Arc::new(scheduler), ..scenario.clone() };
+    let script = recording.scripted(scenario);
     // The file promises what the script does, which is what the run did if the recording is complete.
     let again = entry.runner().execute(&script)?;
     if again.diverged.is_some() || again.fingerprint != outcome.fingerprint {

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 use turncoat_lab::suite;
 
+use crate::commands::hunt;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::{out, registry};
@@ -18,7 +19,7 @@ Exits with 0 if all rows hold, and 1 if one does not.
 
 Example: turncoat suite verify pbft-java/figure-2";
 
-/// Look after the suite of known bugs
+/// Look after the suite of known bugs, and search for them
 #[derive(clap::Args)]
 #[command(after_help = "Example: turncoat suite verify", arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -29,6 +30,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     Verify(Verify),
+    Hunt(hunt::Args),
 }
 
 /// Run the witness of each bug, on the protocol that has it and on its controls
@@ -51,6 +53,7 @@ struct Verify {
 pub(crate) fn suite(args: &Args) -> Result<Exit> {
     match &args.command {
         Command::Verify(args) => verify(args),
+        Command::Hunt(args) => hunt::hunt(args),
     }
 }
 

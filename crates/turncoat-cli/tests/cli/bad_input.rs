@@ -13,7 +13,7 @@ pub(crate) fn refused(folder: &Folder, args: &[&str], words: &[&str]) {
     }
 }
 
-fn refused_args(args: &str, words: &[&str]) {
+pub(crate) fn refused_args(args: &str, words: &[&str]) {
     refused(&Folder::new(), &args.split_whitespace().collect::<Vec<_>>(), words);
 }
 

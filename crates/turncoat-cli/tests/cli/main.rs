@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod campaigns;
+mod experiments;
 mod help;
 mod replays;
 mod runs;

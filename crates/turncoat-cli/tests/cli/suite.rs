@@ -125,3 +125,39 @@ fn every_known_bug_can_be_hunted_and_replayed() {
         }
     }
 }
+
+/// Every row that comes with the command holds, and each needs all its flags together: without them it does not.
+#[test]
+fn the_suite_holds_and_fails_when_a_flag_is_turned_off() {
+    let folder = Folder::new();
+    let ran = folder.turncoat("suite verify --json");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let rows = ran.json()["rows"].as_u64().unwrap();
+    assert!(rows >= 32 && ran.json()["ok"] == rows);
+
+    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/../../suite");
+    let row = std::fs::read_to_string(format!("{suite}/pbft-java/figure-2.toml")).unwrap();
+    for (flags, code) in [
+        (r#"["slot-ignores-digest", "exec-out-of-order"]"#, 0),
+        (r#"["exec-out-of-order"]"#, 1),
+        (r#"["slot-ignores-digest"]"#, 1),
+        ("[]", 1),
+    ] {
+        let old = r#"flags = ["slot-ignores-digest", "exec-out-of-order"]"#;
+        assert!(row.contains(old));
+        folder.write("rows/pbft-java/figure-2.toml", &row.replace(old, &format!("flags = {flags}")));
+        let ran = folder.turncoat("suite verify --dir rows");
+        assert_eq!(ran.code, code, "{flags}: {}{}", ran.out, ran.err);
+        assert!(code == 0 || ran.out.contains("should violate agreement"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_hunt_says_after_how_many_runs_each_strategy_finds_a_bug() {
+    let folder = Folder::new();
+    let ran = folder.turncoat("suite hunt pbft-java/figure-2 --runs 300 --json");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(ran.json()["found"]["byzzfuzz c=2 d=2"], "265", "{}", ran.out);
+    let ran = folder.turncoat("suite hunt pbft-java/figure-2 --runs 1");
+    assert!(ran.out.contains("| `pbft-java/figure-2` | agreement | - |"), "{}", ran.out);
+}

@@ -37,8 +37,7 @@ enum Msg {
 
 turncoat_core::flags! {
     struct Flags {
-        /// p2 believes the primary's COMMIT, the others its report, and nobody asks the others.
-        planted,
+        planted: "p2 believes the primary's COMMIT, the others its report, and nobody asks the others",
     }
 }
 type Config = OnlyFlags<Flags>;

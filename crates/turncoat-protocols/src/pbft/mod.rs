@@ -86,11 +86,6 @@ impl Config {
         if self.flags.const_digest { Digest::of("") } else { request.digest() }
     }
 
-    /// A request is its client's.
-    fn is_authentic(&self, request: &Signed<Request>) -> bool {
-        request.is_by(request.client) || self.flags.no_request_auth
-    }
-
     /// What comes early is kept, what is unanswered is sent again.
     const fn is_patient(&self) -> bool {
         !self.flags.no_buffer_no_rtx

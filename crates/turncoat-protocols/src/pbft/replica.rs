@@ -104,7 +104,7 @@ impl Replica {
 
     fn on_request(&mut self, from: NodeId, request: &Signed<Request>, cx: &mut Cx<'_>) {
         let (client, ts, flags) = (request.client, request.ts, self.config.flags);
-        if !self.config.is_authentic(request) {
+        if !request.is_by(client) && !flags.no_request_auth {
             return;
         }
         if request.read_only {

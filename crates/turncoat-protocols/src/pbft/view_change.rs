@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use turncoat_core::checkpoint::Checkpoint;
+use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, Slot, View};
 use turncoat_core::sign::{Cert, Signed};
@@ -251,12 +252,13 @@ impl Replica {
 
     /// A proposal of its view's primary, of a client's request or of null.
     pub(super) fn is_genuine(&self, m: &Signed<PrePrepare>, cx: &Cx<'_>) -> bool {
-        let by_primary = m.is_by(cx.leader(m.view)) || self.config.flags.pp_from_anyone;
-        by_primary
-            && match &m.request {
-                Some(r) => !r.read_only && self.config.is_authentic(r) && self.config.digest(r) == m.digest,
-                None => m.digest == Digest::NULL,
-            }
+        let flags = self.config.flags;
+        let genuine = |r: &Signed<Request>| {
+            let authentic = r.is_by(r.client) || flags.no_request_auth;
+            authentic && !r.read_only && self.config.digest(r) == m.digest
+        };
+        (m.is_by(cx.leader(m.view)) || flags.pp_from_anyone)
+            && m.request.as_ref().map_or(m.digest == Digest::NULL, genuine)
     }
 
     /// A genuine proposal with so many matching votes of an electorate.

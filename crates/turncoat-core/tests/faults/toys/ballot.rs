@@ -42,10 +42,8 @@ pub(crate) struct Vote {
 
 turncoat_core::flags! {
     pub(crate) struct Flags {
-        /// f+1 votes commit.
-        weak_quorum,
-        /// Requests are proposed and accepted without a look at their signature.
-        unsigned_requests,
+        weak_quorum: "f+1 votes commit",
+        unsigned_requests: "requests are proposed and accepted without a look at their signature",
     }
 }
 type Config = OnlyFlags<Flags>;

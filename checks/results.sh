@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The tables in docs/results are what the commands print: each stands between a comment with its command and `<!-- end -->`.
+#
+#   checks/results.sh              runs every command in full and compares (about six minutes)
+#   checks/results.sh --write      puts what they print now into the pages
+#   checks/results.sh SCALE        runs them with 1/SCALE of the runs and compares nothing; controls must be clean
+#
+# In every form no run of a control violates anything.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+mode=${1:-compare}
+
+cargo build --quiet --release -p turncoat-cli
+PATH=$(realpath "${CARGO_TARGET_DIR:-target}/release"):$PATH
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+# run COMMAND: what it prints. In full a hunt has 200,000 runs, an experiment 10,000.
+run() {
+    local runs=10000
+    [[ $1 != *hunt* ]] || runs=200000
+    case $mode in
+    compare | --write) bash -c "$1" ;;
+    *) bash -c "$1 --runs $((runs / mode))" ;;
+    esac
+}
+
+# clean TABLES: after a line that names the control, all counts of its table are 0.
+clean() {
+    awk -F'|' '
+        /^pbft, the control/ { control = 1 }
+        /^$/ { if (rows) control = rows = 0 }
+        control && /^\| [^|]*[a-z]/ { rows++; for (i = 3; i <= NF - 3; i++) if ($i + 0 != 0) { print "FAILED, not clean:", $0; bad = 1 } }
+        END { exit bad }' <<<"$1"
+}
+
+for page in docs/results/*.md; do
+    skip=no
+    while IFS= read -r line; do
+        case $line in
+        '<!-- turncoat '*)
+            command=${line#'<!-- '} && command=${command%' -->'}
+            echo "results: $command" >&2
+            now=$(run "$command" 2>"$folder/log") || { cat "$folder/log" >&2 && failed=1; }
+            clean "$now" >&2 || failed=1
+            printf '%s\n\n%s\n\n' "$line" "$now"
+            skip=yes
+            ;;
+        '<!-- end -->') skip=no && echo "$line" ;;
+        *) [ "$skip" = yes ] || echo "$line" ;;
+        esac
+    done <"$page" >"$folder/page"
+    case $mode in
+    --write) cp "$folder/page" "$page" ;;
+    compare)
+        if ! diff "$page" "$folder/page"; then
+            echo "results: FAILED, commands print other lines (>) than $page has (<); --write puts them in"
+            failed=1
+        fi
+        ;;
+    esac
+done
+[ "$failed" = 1 ] || echo 'results: as they should be'
+exit "$failed"

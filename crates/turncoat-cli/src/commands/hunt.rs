@@ -1,0 +1,254 @@
+//! `turncoat suite hunt`: who finds which known bug, and after how many runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::available_parallelism;
+
+use anyhow::{Result, bail};
+use clap::value_parser;
+use serde_json::{Map, Value, json};
+use turncoat_core::outcome::Outcome;
+use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
+use turncoat_core::schedule::Action;
+use turncoat_lab::campaign::{BoxError, Campaign, Until};
+use turncoat_lab::suite::Bug;
+
+use crate::clock::Stopwatch;
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::rows::Rows;
+use crate::setup::SEED;
+use crate::stop::Stop;
+use crate::{out, registry};
+
+const NOTES: &str = "\
+Each hunter runs on the protocol, cluster and workload of the row until a run shows the bug: it violates what the row
+says, after a lie that had an effect if the row's budget has one; its controls do not violate it under the same scenario,
+nor does the protocol without one of the row's flags under the same schedule. Prints a table in Markdown: the index of
+that run from 0, with `*` if only runs without such a lie violate the same; a dash if there is none; `x` if the controls
+violate it so often under this hunter that it says nothing. The exit code is 0 in any case.
+
+Example: turncoat suite hunt pbft-java/figure-2 --runs 10000";
+
+/// Search for each bug with several strategies, and print after how many runs each finds it
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    /// Names from `turncoat list bugs`; all of them where left out
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// The most runs of a hunter for one bug
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = value_parser!(u64).range(1..))]
+    runs: u64,
+
+    /// The seed of all campaigns, decimal or 0x...
+    #[arg(long, value_name = "SEED", default_value = SEED)]
+    seed: Seed,
+
+    /// Threads; 0 for all cores
+    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
+    jobs: u16,
+
+    /// JSON lines, one for each row
+    #[arg(long)]
+    json: bool,
+}
+
+/// Who searches: a strategy with parameters, under a scheduler.
+#[derive(Clone, Copy)]
+struct Hunter {
+    name: &'static str,
+    strategy: &'static str,
+    set: &'static [(&'static str, &'static str)],
+    scheduler: SchedulerName,
+}
+
+const HUNTERS: [Hunter; 8] = [
+    Hunter {
+        name: "byzzfuzz c=1 d=1",
+        strategy: "byzzfuzz",
+        set: &[("c", "1"), ("d", "1")],
+        scheduler: SchedulerName::Timed,
+    },
+    Hunter {
+        name: "byzzfuzz c=2 d=2",
+        strategy: "byzzfuzz",
+        set: &[("c", "2"), ("d", "2")],
+        scheduler: SchedulerName::Timed,
+    },
+    Hunter {
+        name: "byzzfuzz c=2 d=2 any",
+        strategy: "byzzfuzz",
+        set: &[("c", "2"), ("d", "2"), ("scope", "any")],
+        scheduler: SchedulerName::Timed,
+    },
+    Hunter {
+        name: "byzzfuzz c=2 d=2 async",
+        strategy: "byzzfuzz",
+        set: &[("c", "2"), ("d", "2")],
+        scheduler: SchedulerName::Async,
+    },
+    Hunter { name: "naive", strategy: "naive", set: &[], scheduler: SchedulerName::Timed },
+    Hunter { name: "random", strategy: "random", set: &[], scheduler: SchedulerName::Async },
+    Hunter {
+        name: "random small",
+        strategy: "random",
+        set: &[("scope", "small")],
+        scheduler: SchedulerName::Async,
+    },
+    // Timers fire early, and much is lost.
+    Hunter {
+        name: "random hasty",
+        strategy: "random",
+        set: &[("timeout", "30"), ("drop", "60"), ("mutate", "0")],
+        scheduler: SchedulerName::Async,
+    },
+];
+
+/// What became of a search.
+enum Found {
+    /// The first run that shows the bug.
+    Run(u64),
+    /// The first run that violates the same without a lie, where none shows the bug.
+    Unlied(u64),
+    /// No run does.
+    Nothing,
+    /// The controls violate the same too often to tell.
+    Excused,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(index) => write!(f, "{index}"),
+            Self::Unlied(index) => write!(f, "{index}*"),
+            Self::Nothing => f.write_str("-"),
+            Self::Excused => f.write_str("x"),
+        }
+    }
+}
+
+pub(crate) fn hunt(args: &Args) -> Result<Exit> {
+    let bugs = Rows::embedded().bugs(&args.ids)?;
+    let stop = Stop::on_interrupt()?;
+    let names = HUNTERS.map(|hunter| hunter.name);
+    if !args.json {
+        out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
+        out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
+    }
+    for bug in &bugs {
+        let mut found = Vec::new();
+        for hunter in &HUNTERS {
+            found.push(search(bug, hunter, args, &stop)?.to_string());
+            if stop.interrupted() {
+                bail!("interrupted: the rows above are complete");
+            }
+        }
+        let (id, property) = (&bug.id, bug.facts.property);
+        if args.json {
+            let found: Map<String, Value> =
+                names.iter().zip(found).map(|(name, found)| (name.to_string(), found.into())).collect();
+            out::json("row", json!({ "id": id, "property": property, "runs": args.runs, "found": found }))?;
+        } else {
+            out::line(format_args!("| `{id}` | {property} | {} |", found.join(" | ")))?;
+        }
+    }
+    Ok(Exit::Clean)
+}
+
+/// Runs on a control before a search, and how many of them may violate what the bug violates.
+const TRIAL: (u64, u64) = (200, 10);
+
+fn search(bug: &Bug, hunter: &Hunter, args: &Args, stop: &Stop) -> Result<Found> {
+    let mut base = bug.base()?;
+    Arc::make_mut(&mut base.scheduler).name = hunter.scheduler;
+    let (trials, most) = TRIAL;
+    for (_, control) in bug.controls(&base)? {
+        let harmed = AtomicU64::new(0);
+        run(&control, hunter, args, trials, stop, &|_, _, outcome| {
+            harmed.fetch_add(u64::from(bug.shows(outcome)), Ordering::Relaxed);
+            false
+        })?;
+        if harmed.into_inner() > most {
+            return Ok(Found::Excused);
+        }
+    }
+    let (found, unlied) = (AtomicBool::new(false), AtomicU64::new(u64::MAX));
+    let runs = run(&base, hunter, args, args.runs, stop, &|index, scenario, outcome| {
+        let caused = bug.caused(outcome);
+        let new = bug.shows(outcome) && (caused || index < unlied.load(Ordering::Relaxed));
+        if !new || others_show(bug, scenario).unwrap_or(true) {
+            return false;
+        }
+        match caused {
+            true => found.store(true, Ordering::Relaxed),
+            false => drop(unlied.fetch_min(index, Ordering::Relaxed)),
+        }
+        caused
+    })?;
+    // The campaign ends with the lowest index that shows it, whichever thread was first.
+    Ok(match (found.into_inner(), unlied.into_inner()) {
+        (true, _) => Found::Run(runs - 1),
+        (false, u64::MAX) => Found::Nothing,
+        (false, index) => Found::Unlied(index),
+    })
+}
+
+/// Lets a hunter run until something is shown; says after how many runs it was over.
+fn run(
+    base: &Scenario,
+    hunter: &Hunter,
+    args: &Args,
+    runs: u64,
+    stop: &Stop,
+    shown: &(dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync),
+) -> Result<u64> {
+    let params: Vec<(String, String)> =
+        hunter.set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let campaign = Campaign {
+        entry: &registry::protocol(&base.protocol.name)?,
+        base,
+        make: &|base| turncoat_strategies::make(hunter.strategy, base, &params).map_err(BoxError::from),
+        seed: args.seed,
+        runs: Some(runs),
+        jobs: match args.jobs {
+            0 => available_parallelism().map_or(1, usize::from),
+            jobs => usize::from(jobs),
+        },
+        until: Until::Shown(shown),
+        stop: stop.flag(),
+    };
+    let mut progress = Progress::new(Stopwatch::start(), Some(runs));
+    let summary = campaign.run(&mut |so_far| progress.show(so_far));
+    progress.clear();
+    Ok(summary?.runs)
+}
+
+/// Whether a control violates the same under a scenario, or the protocol without one of the bug's flags under the same
+/// schedule: then the run shows nothing, or another bug.
+fn others_show(bug: &Bug, scenario: &Scenario) -> Result<bool> {
+    let shows = |scenario: &Scenario| -> Result<bool> {
+        Ok(bug.shows(&registry::protocol(&scenario.protocol.name)?.runner().execute(scenario)?))
+    };
+    for (_, control) in bug.controls(scenario)? {
+        if shows(&control)? {
+            return Ok(true);
+        }
+    }
+    let lesser = bug.lesser(scenario)?;
+    if lesser.is_empty() {
+        return Ok(false);
+    }
+    // Another protocol draws other events from the same seed: the schedule is what this one drew, until all is calm.
+    let (_, mut recording) = registry::protocol(&scenario.protocol.name)?.runner().record(scenario)?;
+    let calm = recording.script.iter().position(|action| *action == Action::Calm);
+    recording.script.truncate(calm.unwrap_or(recording.script.len()));
+    for lesser in bug.lesser(&recording.scripted(scenario))?.iter().chain(&lesser) {
+        if shows(lesser)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
