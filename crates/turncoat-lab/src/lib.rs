@@ -9,5 +9,6 @@
 pub mod campaign;
 pub mod experiment;
 mod order;
+pub mod stats;
 pub mod suite;
 pub mod summary;
