@@ -65,7 +65,9 @@ impl Rows {
     /// The error for an id that no row has. There are too many to list them.
     fn unknown(&self, id: &str) -> anyhow::Error {
         let known: Vec<&str> = self.texts.keys().map(String::as_str).collect();
-        match registry::nearest(id, &known) {
+        // The name without its protocol.
+        let named = known.iter().copied().find(|known| known.ends_with(&format!("/{id}")));
+        match named.or_else(|| registry::nearest(id, &known)) {
             Some(nearest) => anyhow!("no bug `{id}`: did you mean `{nearest}`? See {}", self.see),
             None => anyhow!("no bug `{id}`. See {}", self.see),
         }

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{ArgGroup, ValueEnum, value_parser};
-use turncoat_core::outcome::Property;
-use turncoat_core::scenario::Seed;
+use turncoat_core::outcome::{Outcome, Property};
+use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::summary::Summary;
 
 use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::rows::Rows;
 use crate::setup::{self, Setup, Start};
 use crate::stop::Stop;
 use crate::tally::Tally;
@@ -61,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
     time: Option<Duration>,
 
-    /// Whether a violation ends the campaign
+    /// Whether a violation ends the campaign; with --bug, one of the bug's property
     #[arg(long, value_name = "WHEN", help_heading = "Budget", default_value = "first")]
     until: When,
 
@@ -91,6 +92,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         0 => available_parallelism().map_or(1, usize::from),
         jobs => usize::from(jobs),
     };
+    // Whoever searches for a bug is not content with another one.
+    let bug = args.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
+    let shown = |_: u64, _: &Scenario, outcome: &Outcome| bug.as_ref().is_some_and(|bug| bug.shows(outcome));
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
@@ -99,6 +103,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         runs: args.runs.or(args.time.is_none().then_some(RUNS)),
         jobs,
         until: match args.until {
+            When::First if bug.is_some() => Until::Shown(&shown),
             When::First => Until::First,
             When::Never => Until::Never,
         },

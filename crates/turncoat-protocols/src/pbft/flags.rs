@@ -1,4 +1,8 @@
-//! Where pbft-java, the implementation that ByzzFuzz and ByzzBench test, deviates from PBFT: B1 to B26 in order.
+//! Where pbft-java, the implementation that ByzzFuzz and ByzzBench test, deviates from PBFT.
+//!
+//! What the Java does beyond that is left out: a NEW-VIEW repeats old PRE-PREPAREs with their old view, timeouts grow
+//! linearly, a request's timer starts when the request arrives and not with its PRE-PREPARE, h may fall, and a request
+//! that is older than one already executed is ordered nevertheless.
 
 turncoat_core::flags! {
     /// Deviations from PBFT. Each is read where the rule is that it breaks.
