@@ -12,6 +12,7 @@ use toml::{Table, Value};
 use turncoat_core::outcome::Property;
 use turncoat_core::scenario::{SCHEMA, Scenario};
 
+use crate::stats::Rate;
 use crate::summary::Summary;
 
 /// A published table, and how to run it again.
@@ -125,46 +126,39 @@ impl Experiment {
     }
 
     /// The tables in Markdown: what the cells came to, in their order, with what was published beside the first variant.
+    /// An exclamation mark: the 95 % intervals of the published rate and of ours do not overlap.
     pub fn markdown(&self, results: &[Summary]) -> String {
         let mut text = String::new();
-        let published = self.rows.iter().any(|row| !row.published.is_empty());
-        for (index, (variant, results)) in
-            self.variants.iter().zip(results.chunks(self.rows.len())).enumerate()
-        {
-            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-            let beside = index == 0 && published;
+        for (variant, results) in self.variants.iter().zip(results.chunks(self.rows.len())) {
+            let first = variant.name == self.variants[0].name;
             let runs = results.first().map_or(0, |summary| summary.runs);
+            let mut head = vec![String::new()];
+            head.extend(self.columns.iter().map(|column| column.name.clone()));
+            head.extend(["lies".to_owned(), "accepted".to_owned()]);
+            head.extend(first.then(|| format!("published, of {}", self.published_runs)));
             let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
-            let _ = write!(text, "| | {} | lies | accepted |", names.join(" | "));
-            if beside {
-                let counted = self.rows.iter().map(|row| row.published.len()).max().unwrap_or(0);
-                let names = names[..counted.min(names.len())].join(", ");
-                let _ = write!(text, " published, of {}: {names} |", self.published_runs);
-            }
-            let _ = writeln!(
-                text,
-                "\n|---|{}---|---|{}",
-                "---|".repeat(names.len()),
-                if beside { "---|" } else { "" }
-            );
+            let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
             for (row, summary) in self.rows.iter().zip(results) {
-                let counts =
-                    self.columns.iter().map(|column| column.count(summary).unwrap_or_default().to_string());
-                let counts = counts.collect::<Vec<_>>().join(" | ");
-                let (lies, accepted) = (summary.injected.mutated, summary.injected.accepted);
-                let _ = write!(text, "| {} | {counts} | {lies} | {accepted} |", row.name);
-                if beside {
-                    let counts: Vec<String> = row.published.iter().map(u64::to_string).collect();
-                    let _ = write!(
-                        text,
-                        " {} |",
-                        if counts.is_empty() { "-".to_owned() } else { counts.join(", ") }
-                    );
-                }
-                text.push('\n');
+                let mut cells = vec![row.name.clone()];
+                cells.extend(self.counts(summary).map(|(_, count)| count.to_string()));
+                cells.extend([summary.injected.mutated, summary.injected.accepted].map(|n| n.to_string()));
+                cells.extend(first.then(|| self.published(row, summary)));
+                let _ = writeln!(text, "| {} |", cells.join(" | "));
             }
         }
         text
+    }
+
+    /// What was published for a row, column by column as far as it was counted.
+    fn published(&self, row: &Row, summary: &Summary) -> String {
+        let beside = |(&then, (name, now)): (&u64, (&str, u64))| {
+            let then_rate = Rate::new(then.min(self.published_runs), self.published_runs).interval();
+            let now_rate = Rate::new(now, summary.runs).interval();
+            let apart = then_rate.high < now_rate.low || now_rate.high < then_rate.low;
+            format!("{name} {then}{}", if apart { "!" } else { "" })
+        };
+        let cells: Vec<String> = row.published.iter().zip(self.counts(summary)).map(beside).collect();
+        if cells.is_empty() { "-".to_owned() } else { cells.join(", ") }
     }
 
     /// The counts of a cell by column.

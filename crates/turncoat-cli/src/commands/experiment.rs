@@ -24,7 +24,8 @@ use crate::{out, registry};
 struct Experiments;
 
 const NOTES: &str = "\
-Prints tables in Markdown: the runs that violate each property, with what was published beside them. A violation is
+Prints tables in Markdown: the runs that violate each property, with what was published beside them; `!` marks a
+published count whose rate differs from ours, in that the 95 % intervals of the two do not overlap. A violation is
 what the tables count, so it is no failure: the exit code is 0.
 
 Example: turncoat experiment byzzfuzz-table-2 --runs 1000";
