@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tables in docs/results are what the commands print: each stands between a comment with its command and `<!-- end -->`.
 #
-#   checks/results.sh              runs every command in full and compares (about six minutes)
+#   checks/results.sh              runs every command in full and compares; most of the time goes into the hunt
 #   checks/results.sh --write      puts what they print now into the pages
 #   checks/results.sh SCALE        runs them with 1/SCALE of the runs and compares nothing; controls must be clean
 #

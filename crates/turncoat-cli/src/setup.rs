@@ -4,18 +4,18 @@
 //! particular: the flags of the protocol, the size of the cluster, the other options, and last what `--set` says.
 
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::value_parser;
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::Scenario;
+use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
 
 use crate::registry;
-use crate::rows::Rows;
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 pub(crate) const SEED: &str = "0x5eed";
@@ -39,14 +39,31 @@ impl Start {
     }
 
     /// A bug of the suite.
-    pub(crate) fn bug(id: &str) -> Result<Self> {
-        let rows = Rows::embedded();
-        Self::row(rows.bug(id)?).with_context(|| rows.file(id))
+    pub(crate) fn bug(bug: &Bug) -> Result<Self> {
+        let base = bug.base().with_context(|| bug.id.clone())?;
+        Ok(Self { entry: registry::protocol(&base.protocol.name)?, base, hunt: bug.facts.hunt.clone() })
     }
+}
 
-    fn row(bug: Bug) -> Result<Self> {
-        let base = bug.base()?;
-        Ok(Self { entry: registry::protocol(&base.protocol.name)?, base, hunt: bug.facts.hunt })
+/// What draws and runs a campaign: options that all commands with campaigns share.
+#[derive(Args)]
+pub(crate) struct Engine {
+    /// Where all draws come from, decimal or 0x...: campaigns that differ in one parameter share them
+    #[arg(long, value_name = "SEED", default_value = SEED)]
+    pub(crate) seed: Seed,
+
+    /// Threads; 0 for all cores
+    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
+    jobs: u16,
+}
+
+impl Engine {
+    /// The number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        match self.jobs {
+            0 => available_parallelism().map_or(1, usize::from),
+            jobs => usize::from(jobs),
+        }
     }
 }
 
@@ -236,7 +253,7 @@ mod tests {
 
     fn hunt(options: &str, strategy: Option<&str>) -> Prepared {
         let Options { setup } = Options::parse_from(["test"].into_iter().chain(options.split_whitespace()));
-        let start = Start::row(Bug::parse("pbft/nothing", ROW).unwrap()).unwrap();
+        let start = Start::bug(&Bug::parse("pbft/nothing", ROW).unwrap()).unwrap();
         setup.prepare(start, strategy).unwrap()
     }
 

@@ -1,6 +1,7 @@
 //! What came out of a run: a small value, the same bytes on any thread, machine, day.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 use smallvec::SmallVec;
@@ -65,6 +66,15 @@ impl Property {
             Self::ClientAgreement => "no two clients hold results that contradict each other",
             Self::Custom => "the protocol's own invariants",
         }
+    }
+}
+
+impl FromStr for Property {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|property| property.name() == name);
+        let known = || Self::ALL.map(Self::name).join(", ");
+        found.ok_or_else(|| format!("no property `{name}`. There are: {}", known()))
     }
 }
 

@@ -23,6 +23,13 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Makes a strategy for the fixed part of a campaign's scenarios. Every worker gets its own.
 pub type Make<'a> = dyn Fn(&Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> + Sync + 'a;
 
+/// The parameters of a strategy in a table of a file, as text. Tables in it are about something else.
+pub fn params(table: &toml::Table) -> Vec<(String, String)> {
+    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let params = table.iter().filter(|(_, value)| !value.is_table());
+    params.map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
 /// One strategy against one protocol.
 pub struct Campaign<'a> {
     /// The protocol.

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 use turncoat_core::outcome::Property;
 use turncoat_core::scenario::{SCHEMA, Scenario};
 
+use crate::campaign::params;
 use crate::stats::Rate;
 use crate::summary::Summary;
 
@@ -115,13 +116,12 @@ impl Experiment {
             merge(&mut set, self.sets.get(name).ok_or_else(known).map_err(named)?);
         }
         merge(&mut set, &row.set);
-        let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         Ok(Cell {
             variant: variant.name.clone(),
             row: row.name.clone(),
             base: Scenario::parse(&scenario.to_string()).map_err(|error| named(error.to_string()))?,
             strategy: row.strategy.clone(),
-            params: set.into_iter().map(|(name, value)| (name, text(value))).collect(),
+            params: params(&set),
         })
     }
 
@@ -174,9 +174,7 @@ impl Column {
         }
         let (name, rule) =
             self.of.split_once(':').map_or((self.of.as_str(), None), |(p, rule)| (p, Some(rule)));
-        let known = Property::ALL.map(Property::name).join(", ");
-        let property = Property::ALL.into_iter().find(|property| property.name() == name);
-        let property = property.ok_or_else(|| format!("no property `{name}`. There are: {known}, any"))?;
+        let property: Property = name.parse().map_err(|error| format!("{error}, any"))?;
         Ok(match rule {
             None => summary.violations.get(&property).copied().unwrap_or_default(),
             Some(rule) => {

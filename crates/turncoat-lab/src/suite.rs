@@ -13,8 +13,9 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{
     Adversary, ProtocolSpec, Scenario, ScenarioError, SchedulerName, SchedulerSpec, Seed,
 };
+use turncoat_core::schedule::Action;
 
-use crate::campaign::BoxError;
+use crate::campaign::{BoxError, params};
 
 /// A known bug: a row of the suite.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -107,12 +108,7 @@ pub struct Hunt {
 }
 
 fn property<'de, D: Deserializer<'de>>(d: D) -> Result<Property, D::Error> {
-    let name = String::deserialize(d)?;
-    let found = Property::ALL.into_iter().find(|property| property.name() == name);
-    found.ok_or_else(|| {
-        let known = Property::ALL.map(Property::name).join(", ");
-        D::Error::custom(format!("no property `{name}`. There are: {known}"))
-    })
+    String::deserialize(d)?.parse().map_err(D::Error::custom)
 }
 
 impl Facts {
@@ -137,9 +133,7 @@ impl Facts {
 impl Hunt {
     /// The parameters of the strategy, as text.
     pub fn params(&self) -> Vec<(String, String)> {
-        let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let params = self.set.iter().filter(|(_, value)| !value.is_table());
-        params.map(|(name, value)| (name.clone(), text(value))).collect()
+        params(&self.set)
     }
 }
 
@@ -289,6 +283,33 @@ pub enum Wrong {
         /// Its first violation.
         violation: Violation,
     },
+}
+
+/// Whether a control violates what the bug violates under a scenario, or the protocol without one of the bug's flags
+/// under the same schedule: then the run shows nothing, or another bug.
+pub fn others_show(bug: &Bug, scenario: &Scenario, find: &Find<'_>) -> Result<bool, BoxError> {
+    let shows = |scenario: &Scenario| -> Result<bool, BoxError> {
+        Ok(bug.shows(&find(&scenario.protocol.name)?.runner().execute(scenario)?))
+    };
+    for (_, control) in bug.controls(scenario)? {
+        if shows(&control)? {
+            return Ok(true);
+        }
+    }
+    let lesser = bug.lesser(scenario)?;
+    if lesser.is_empty() {
+        return Ok(false);
+    }
+    // Another protocol draws other events from the same seed: the schedule is what this one drew, until all is calm.
+    let (_, mut recording) = find(&scenario.protocol.name)?.runner().record(scenario)?;
+    let calm = recording.script.iter().position(|action| *action == Action::Calm);
+    recording.script.truncate(calm.unwrap_or(recording.script.len()));
+    for lesser in bug.lesser(&recording.scripted(scenario))?.iter().chain(&lesser) {
+        if shows(lesser)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A row that cannot be used, and what would be right.

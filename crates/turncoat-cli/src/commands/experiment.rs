@@ -1,7 +1,5 @@
 //! `turncoat experiment`: a published table, run again.
 
-use std::thread::available_parallelism;
-
 use anyhow::{Result, anyhow, bail};
 use clap::value_parser;
 use rust_embed::Embed;
@@ -14,7 +12,7 @@ use turncoat_lab::summary::Summary;
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::setup::SEED;
+use crate::setup::Engine;
 use crate::stop::Stop;
 use crate::{out, registry};
 
@@ -42,13 +40,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     runs: Option<u64>,
 
-    /// The seed of all campaigns, decimal or 0x...: rows that differ in one parameter share their draws
-    #[arg(long, value_name = "SEED", default_value = SEED)]
-    seed: Seed,
-
-    /// Threads; 0 for all cores
-    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
-    jobs: u16,
+    #[command(flatten)]
+    engine: Engine,
 
     /// JSON lines, one for each campaign
     #[arg(long)]
@@ -57,18 +50,20 @@ pub(crate) struct Args {
 
 /// The names of all experiments, each with its title.
 pub(crate) fn all() -> Result<Vec<(String, String)>> {
+    names().into_iter().map(|name| load(&name).map(|experiment| (name, experiment.title))).collect()
+}
+
+fn names() -> Vec<String> {
     let mut names: Vec<String> =
         Experiments::iter().filter_map(|path| Some(path.strip_suffix(".toml")?.to_owned())).collect();
     names.sort();
-    names.into_iter().map(|name| load(&name).map(|experiment| (name, experiment.title))).collect()
+    names
 }
 
 fn load(name: &str) -> Result<Experiment> {
     let file = Experiments::get(&format!("{name}.toml")).ok_or_else(|| {
-        let known: Vec<String> =
-            Experiments::iter().filter_map(|path| Some(path.strip_suffix(".toml")?.to_owned())).collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        registry::unknown("experiment", name, &known)
+        let known = names();
+        registry::unknown("experiment", name, &known.iter().map(String::as_str).collect::<Vec<_>>())
     })?;
     Experiment::parse(&String::from_utf8_lossy(&file.data))
         .map_err(|error| anyhow!("experiments/{name}.toml: {error}"))
@@ -129,12 +124,9 @@ fn campaign(
         entry: &entry,
         base: &cell.base,
         make: &|base| turncoat_strategies::make(&cell.strategy, base, &cell.params).map_err(BoxError::from),
-        seed: args.seed,
+        seed: args.engine.seed,
         runs: Some(runs),
-        jobs: match args.jobs {
-            0 => available_parallelism().map_or(1, usize::from),
-            jobs => usize::from(jobs),
-        },
+        jobs: args.engine.threads(),
         until: Until::Never,
         stop: stop.flag(),
     };

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::{ArgGroup, ValueEnum, value_parser};
+use clap::{ArgGroup, ValueEnum};
 use turncoat_core::outcome::{Outcome, Property};
-use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::summary::Summary;
 
@@ -16,7 +15,7 @@ use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::setup::{self, Setup, Start};
+use crate::setup::{Engine, Setup, Start};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
@@ -66,13 +65,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHEN", help_heading = "Budget", default_value = "first")]
     until: When,
 
-    /// The campaign's seed, decimal or 0x...
-    #[arg(long, value_name = "SEED", default_value = setup::SEED)]
-    seed: Seed,
-
-    /// Threads; 0 for all cores
-    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
-    jobs: u16,
+    #[command(flatten)]
+    engine: Engine,
 
     /// JSON lines; the last one is the summary
     #[arg(long)]
@@ -86,20 +80,21 @@ enum When {
 }
 
 pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
-    let prepared = args.setup.prepare(args.start()?, args.strategy.as_deref())?;
-    let stop = Stop::on_interrupt()?;
-    let jobs = match args.jobs {
-        0 => available_parallelism().map_or(1, usize::from),
-        jobs => usize::from(jobs),
-    };
-    // Whoever searches for a bug is not content with another one.
     let bug = args.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
+    let start = match &bug {
+        Some(bug) => Start::bug(bug)?,
+        None => Start::protocol(args.protocol.as_deref().unwrap_or_default())?,
+    };
+    let prepared = args.setup.prepare(start, args.strategy.as_deref())?;
+    let stop = Stop::on_interrupt()?;
+    let jobs = args.engine.threads();
+    // Whoever searches for a bug is not content with another one.
     let shown = |_: u64, _: &Scenario, outcome: &Outcome| bug.as_ref().is_some_and(|bug| bug.shows(outcome));
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
-        seed: args.seed,
+        seed: args.engine.seed,
         runs: args.runs.or(args.time.is_none().then_some(RUNS)),
         jobs,
         until: match args.until {
@@ -131,7 +126,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         entry: &prepared.entry,
         strategy: prepared.strategy,
         scheduler: registry::name_of(scheduler),
-        seed: args.seed,
+        seed: args.engine.seed,
         jobs,
         seconds,
         interrupted: stop.interrupted(),
@@ -145,16 +140,6 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         tally.print()?;
     }
     Ok(conclude(&tally))
-}
-
-impl Args {
-    /// What the options are about; one of the two is there.
-    fn start(&self) -> Result<Start> {
-        match &self.bug {
-            Some(id) => Start::bug(id),
-            None => Start::protocol(self.protocol.as_deref().unwrap_or_default()),
-        }
-    }
 }
 
 /// Saves the first violation of each property. What cannot be saved was found nevertheless.

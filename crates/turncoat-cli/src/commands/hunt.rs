@@ -3,22 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::available_parallelism;
 
 use anyhow::{Result, bail};
 use clap::value_parser;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::Outcome;
-use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
-use turncoat_core::schedule::Action;
+use turncoat_core::scenario::{Scenario, SchedulerName};
 use turncoat_lab::campaign::{BoxError, Campaign, Until};
-use turncoat_lab::suite::Bug;
+use turncoat_lab::suite::{Bug, others_show};
 
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::setup::SEED;
+use crate::setup::Engine;
 use crate::stop::Stop;
 use crate::{out, registry};
 
@@ -43,13 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = value_parser!(u64).range(1..))]
     runs: u64,
 
-    /// The seed of all campaigns, decimal or 0x...
-    #[arg(long, value_name = "SEED", default_value = SEED)]
-    seed: Seed,
-
-    /// Threads; 0 for all cores
-    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
-    jobs: u16,
+    #[command(flatten)]
+    engine: Engine,
 
     /// JSON lines, one for each row
     #[arg(long)]
@@ -179,7 +172,8 @@ fn search(bug: &Bug, hunter: &Hunter, args: &Args, stop: &Stop) -> Result<Found>
     let runs = run(&base, hunter, args, args.runs, stop, &|index, scenario, outcome| {
         let caused = bug.caused(outcome);
         let new = bug.shows(outcome) && (caused || index < unlied.load(Ordering::Relaxed));
-        if !new || others_show(bug, scenario).unwrap_or(true) {
+        let find = |name: &str| Ok(registry::protocol(name)?);
+        if !new || others_show(bug, scenario, &find).unwrap_or(true) {
             return false;
         }
         match caused {
@@ -211,12 +205,9 @@ fn run(
         entry: &registry::protocol(&base.protocol.name)?,
         base,
         make: &|base| turncoat_strategies::make(hunter.strategy, base, &params).map_err(BoxError::from),
-        seed: args.seed,
+        seed: args.engine.seed,
         runs: Some(runs),
-        jobs: match args.jobs {
-            0 => available_parallelism().map_or(1, usize::from),
-            jobs => usize::from(jobs),
-        },
+        jobs: args.engine.threads(),
         until: Until::Shown(shown),
         stop: stop.flag(),
     };
@@ -224,31 +215,4 @@ fn run(
     let summary = campaign.run(&mut |so_far| progress.show(so_far));
     progress.clear();
     Ok(summary?.runs)
-}
-
-/// Whether a control violates the same under a scenario, or the protocol without one of the bug's flags under the same
-/// schedule: then the run shows nothing, or another bug.
-fn others_show(bug: &Bug, scenario: &Scenario) -> Result<bool> {
-    let shows = |scenario: &Scenario| -> Result<bool> {
-        Ok(bug.shows(&registry::protocol(&scenario.protocol.name)?.runner().execute(scenario)?))
-    };
-    for (_, control) in bug.controls(scenario)? {
-        if shows(&control)? {
-            return Ok(true);
-        }
-    }
-    let lesser = bug.lesser(scenario)?;
-    if lesser.is_empty() {
-        return Ok(false);
-    }
-    // Another protocol draws other events from the same seed: the schedule is what this one drew, until all is calm.
-    let (_, mut recording) = registry::protocol(&scenario.protocol.name)?.runner().record(scenario)?;
-    let calm = recording.script.iter().position(|action| *action == Action::Calm);
-    recording.script.truncate(calm.unwrap_or(recording.script.len()));
-    for lesser in bug.lesser(&recording.scripted(scenario))?.iter().chain(&lesser) {
-        if shows(lesser)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
