@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Engine, Setup, Start};
+use crate::shelf::{self, Shelf};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
@@ -68,6 +69,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: Engine,
 
+    #[command(flatten)]
+    shelf: shelf::Args,
+
+    /// Name the known bug behind each violation, for the store; it takes a dozen runs for each
+    #[arg(long, requires = "db", help_heading = "Store")]
+    identify: bool,
+
     /// JSON lines; the last one is the summary
     #[arg(long)]
     json: bool,
@@ -86,6 +94,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         None => Start::protocol(args.protocol.as_deref().unwrap_or_default())?,
     };
     let prepared = args.setup.prepare(start, args.strategy.as_deref())?;
+    let mut shelf = Shelf::open(&args.shelf)?;
+    let suspects =
+        args.identify.then(|| Rows::embedded().suspects(&prepared.entry, &prepared.base)).transpose()?;
     let stop = Stop::on_interrupt()?;
     let jobs = args.engine.threads();
     // Whoever searches for a bug is not content with another one.
@@ -103,6 +114,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
             When::Never => Until::Never,
         },
         stop: stop.flag(),
+        suspects: suspects.as_ref(),
     };
     let clock = Stopwatch::start();
     if let Some(time) = args.time {
@@ -110,7 +122,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     }
     let mut progress = Progress::new(clock, campaign.runs);
     let mut found_at = BTreeMap::new();
-    let summary = campaign.run(&mut |so_far| {
+    let target = bug.as_ref().map_or_else(|| "any".to_owned(), |bug| bug.facts.property.to_string());
+    let describe = || prepared.describe("fuzz", target, args.engine.seed, campaign.runs);
+    let summary = shelf.run(&campaign, describe, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
         }
@@ -139,7 +153,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     } else {
         tally.print()?;
     }
-    Ok(conclude(&tally))
+    let exit = conclude(&tally);
+    shelf.advise(&stop);
+    Ok(exit)
 }
 
 /// Saves the first violation of each property. What cannot be saved was found nevertheless.
