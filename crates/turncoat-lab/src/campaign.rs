@@ -232,7 +232,7 @@ impl Campaign<'_> {
         let scenario = self.draw(index, strategy);
         let impossible = |error| CampaignError::Scenario { index, error };
         let outcome = runner.execute(&scenario).map_err(impossible)?;
-        if index % AGAIN == 0 {
+        if index.is_multiple_of(AGAIN) {
             self.repeat(index, &scenario, &outcome).map_err(impossible)??;
         }
         strategy.observe(&scenario, &outcome);

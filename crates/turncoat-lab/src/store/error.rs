@@ -25,7 +25,7 @@ impl Trouble<'_> {
         StoreError { path: self.path.to_owned(), doing: self.doing, reason: reason.to_owned() }
     }
 
-    pub(super) fn with(self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn with(self, error: &rusqlite::Error) -> StoreError {
         let reason = match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "another process is using it. Wait for its end, or give another file"

@@ -87,18 +87,18 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let trouble = Trouble { path, doing: "open" };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let db = connect(path, flags).map_err(|error| trouble.with(error))?;
+        let db = connect(path, flags).map_err(|error| trouble.with(&error))?;
         let mut store = Self { db, path: path.to_owned(), writes: true };
         let version = store.version()?;
-        store.take().map_err(|error| trouble.with(error))?;
-        store.migrate(version).map_err(|error| trouble.with(error))?;
+        store.take().map_err(|error| trouble.with(&error))?;
+        store.migrate(version).map_err(|error| trouble.with(&error))?;
         Ok(store)
     }
 
     /// Opens a store to read from.
     pub fn open_read(path: &Path) -> Result<Self, StoreError> {
         let trouble = Trouble { path, doing: "open" };
-        let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| trouble.with(error))?;
+        let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| trouble.with(&error))?;
         let store = Self { db, path: path.to_owned(), writes: false };
         match store.version()? {
             0 => Err(trouble.because("it is empty")),
@@ -112,7 +112,7 @@ impl Store {
     }
 
     /// An error of the database while reading.
-    pub fn unreadable(&self, error: rusqlite::Error) -> StoreError {
+    pub fn unreadable(&self, error: &rusqlite::Error) -> StoreError {
         Trouble { path: &self.path, doing: "read" }.with(error)
     }
 
@@ -124,7 +124,7 @@ impl Store {
             let tables = number("SELECT count(*) FROM sqlite_schema")?;
             Ok((tables, number("PRAGMA application_id")?, number("PRAGMA user_version")?))
         };
-        match read().map_err(|error| trouble.with(error))? {
+        match read().map_err(|error| trouble.with(&error))? {
             (0, 0, 0) => Ok(0),
             (_, application, version) if application == i64::from(APPLICATION) => {
                 let known = MIGRATIONS.len();
@@ -164,21 +164,21 @@ impl Store {
         let key = campaign.key().to_string();
         let find = "SELECT id FROM campaigns WHERE key = ?1";
         let id = self.db.query_row(find, [&key], |row| row.get(0)).optional();
-        let id: i64 = match id.map_err(|error| self.unreadable(error))? {
+        let id: i64 = match id.map_err(|error| self.unreadable(&error))? {
             Some(id) => {
                 self.db
                     .execute(
                         "UPDATE campaigns SET wanted = ?2 WHERE id = ?1",
                         params![id, campaign.wanted.map(|n| n as i64)],
                     )
-                    .map_err(|error| self.unwritable(error))?;
+                    .map_err(|error| self.unwritable(&error))?;
                 id
             }
-            None => self.add(campaign, &key).map_err(|error| self.unwritable(error))?,
+            None => self.add(campaign, &key).map_err(|error| self.unwritable(&error))?,
         };
         let count = "SELECT coalesce(max(run) + 1, 0) FROM runs WHERE campaign = ?1";
         let stored: i64 =
-            self.db.query_row(count, [id], |row| row.get(0)).map_err(|error| self.unreadable(error))?;
+            self.db.query_row(count, [id], |row| row.get(0)).map_err(|error| self.unreadable(&error))?;
         Ok(Place { id, stored: stored as u64 })
     }
 
@@ -211,10 +211,10 @@ impl Store {
     pub fn spell(&self, place: Place, runs: u64, seconds: f64, jobs: usize) -> Result<(), StoreError> {
         let row = params![place.id, place.stored as i64, runs as i64, seconds, jobs as i64];
         let inserted = self.db.execute("INSERT INTO spells VALUES (?1, ?2, ?3, ?4, ?5)", row);
-        inserted.map(drop).map_err(|error| self.unwritable(error))
+        inserted.map(drop).map_err(|error| self.unwritable(&error))
     }
 
-    fn unwritable(&self, error: rusqlite::Error) -> StoreError {
+    fn unwritable(&self, error: &rusqlite::Error) -> StoreError {
         Trouble { path: &self.path, doing: "write to" }.with(error)
     }
 }

@@ -14,7 +14,7 @@ use crate::campaign::Record;
 impl Store {
     /// Gives the runs of a campaign to `each`, in their order. Words of violations, lies and virtual times are not stored.
     pub fn runs(&self, place: Place, each: &mut dyn FnMut(Record)) -> Result<(), StoreError> {
-        self.read(place, each).map_err(|error| self.unreadable(error))
+        self.read(place, each).map_err(|error| self.unreadable(&error))
     }
 
     fn read(&self, place: Place, each: &mut dyn FnMut(Record)) -> rusqlite::Result<()> {
@@ -41,6 +41,9 @@ impl Store {
         rows.map(|row| row.map(|(id, name)| (id, &*name.leak()))).collect()
     }
 }
+
+/// The violations of a run, and the bugs that they show.
+type Found = (SmallVec<[Violation; 1]>, Vec<Arc<str>>);
 
 /// The violations of a campaign, run by run.
 struct Violations<'a> {
@@ -72,7 +75,7 @@ impl Violations<'_> {
         Ok(())
     }
 
-    fn of(&mut self, run: i64) -> rusqlite::Result<(SmallVec<[Violation; 1]>, Vec<Arc<str>>)> {
+    fn of(&mut self, run: i64) -> rusqlite::Result<Found> {
         let (mut found, mut bugs) = (SmallVec::new(), Vec::new());
         while let Some((_, violation, bug)) = self.next.take_if(|(of, ..)| *of == run) {
             found.push(violation);

@@ -34,7 +34,7 @@ impl Store {
             let mut store = self;
             let written = Clerk::new(&store.db, place, table)
                 .and_then(|mut clerk| clerk.work(&mut store.db, &received))
-                .map_err(|error| store.unwritable(error));
+                .map_err(|error| store.unwritable(&error));
             (store, written)
         });
         Writer { records, thread }
