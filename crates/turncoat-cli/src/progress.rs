@@ -1,5 +1,6 @@
 //! How far a campaign is: a bar on a terminal, a line now and then elsewhere.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
@@ -48,6 +49,14 @@ impl Progress {
                 let of = self.runs.map(|runs| format!(" of {runs}")).unwrap_or_default();
                 out::log(format_args!("{:.0} s: {}{of} runs  {figures}", elapsed.as_secs_f64(), so_far.runs));
             }
+        }
+    }
+
+    /// Says something without tearing the bar.
+    pub(crate) fn note(&self, text: impl Display) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| out::log(text)),
+            None => out::log(text),
         }
     }
 

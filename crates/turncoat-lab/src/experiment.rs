@@ -4,6 +4,7 @@
 //! published for it. Its variants are what the rows are run on: first what the publication tested, then what it is to be
 //! compared with, the correct protocol among them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -125,40 +126,72 @@ impl Experiment {
         })
     }
 
-    /// The tables in Markdown: what the cells came to, in their order, with what was published beside the first variant.
-    /// An exclamation mark: the 95 % intervals of the published rate and of ours do not overlap.
-    pub fn markdown(&self, results: &[Summary]) -> String {
+    /// The tables in Markdown: what the cells came to, in their order. Cells that could not be run are left out.
+    pub fn markdown(&self, results: &[Option<Summary>]) -> String {
         let mut text = String::new();
-        for (variant, results) in self.variants.iter().zip(results.chunks(self.rows.len())) {
-            let first = variant.name == self.variants[0].name;
-            let runs = results.first().map_or(0, |summary| summary.runs);
-            let mut head = vec![String::new()];
-            head.extend(self.columns.iter().map(|column| column.name.clone()));
-            head.extend(["lies".to_owned(), "accepted".to_owned()]);
-            head.extend(first.then(|| format!("published, of {}", self.published_runs)));
+        for (i, (variant, results)) in self.variants.iter().zip(results.chunks(self.rows.len())).enumerate() {
+            let ran: Vec<(&Row, &Summary)> = self
+                .rows
+                .iter()
+                .zip(results)
+                .filter_map(|(row, summary)| Some((row, summary.as_ref()?)))
+                .collect();
+            let runs = ran.first().map_or(0, |(_, summary)| summary.runs);
             let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
-            let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
-            for (row, summary) in self.rows.iter().zip(results) {
-                let mut cells = vec![row.name.clone()];
-                cells.extend(self.counts(summary).map(|(_, count)| count.to_string()));
-                cells.extend([summary.injected.mutated, summary.injected.accepted].map(|n| n.to_string()));
-                cells.extend(first.then(|| self.published(row, summary)));
-                let _ = writeln!(text, "| {} |", cells.join(" | "));
+            let names = self.columns.iter().map(|column| column.name.as_str());
+            table(
+                &mut text,
+                names.chain(["disturbed", "lies", "accepted"]),
+                ran.iter().map(|(row, summary)| {
+                    let injected = [summary.disturbed, summary.injected.mutated, summary.injected.accepted];
+                    let counts = self.counts(summary).map(|(_, count)| count).chain(injected);
+                    (row.name.as_str(), counts.map(|count| count.to_string()).collect())
+                }),
+            );
+            if i == 0 {
+                let _ = writeln!(
+                    text,
+                    "\n{}, rates in %, ours and those published for {} runs:\n",
+                    variant.name, self.published_runs
+                );
+                let published = |(row, _): &&(&Row, &Summary)| !row.published.is_empty();
+                let most = ran.iter().map(|(row, _)| row.published.len()).max().unwrap_or(0);
+                let names = self.columns.iter().take(most).map(|column| column.name.as_str());
+                table(
+                    &mut text,
+                    names,
+                    ran.iter()
+                        .filter(published)
+                        .map(|(row, summary)| (row.name.as_str(), self.beside(row, summary))),
+                );
+            }
+            if ran.iter().any(|(_, summary)| !summary.bugs.is_empty()) {
+                let _ = writeln!(text, "\n{}, violating runs by the bug behind them:\n", variant.name);
+                table(
+                    &mut text,
+                    ["bugs"].into_iter(),
+                    ran.iter().map(|(row, summary)| (row.name.as_str(), vec![bugs(summary)])),
+                );
             }
         }
         text
     }
 
-    /// What was published for a row, column by column as far as it was counted.
-    fn published(&self, row: &Row, summary: &Summary) -> String {
-        let beside = |(&then, (name, now)): (&u64, (&str, u64))| {
-            let then_rate = Rate::new(then.min(self.published_runs), self.published_runs).interval();
-            let now_rate = Rate::new(now, summary.runs).interval();
-            let apart = then_rate.high < now_rate.low || now_rate.high < then_rate.low;
-            format!("{name} {then}{}", if apart { "!" } else { "" })
+    /// Our rates of a row beside the published ones, each with its 95 % interval (Wilson). `!`: the intervals do not
+    /// overlap. `~`: they do, though the published rate is outside of ours.
+    fn beside(&self, row: &Row, summary: &Summary) -> Vec<String> {
+        let beside = |(&then, (_, now)): (&u64, (&str, u64))| {
+            let then = Rate::new(then.min(self.published_runs), self.published_runs);
+            let now = Rate::new(now, summary.runs);
+            let (theirs, ours) = (then.interval(), now.interval());
+            let mark = match () {
+                () if theirs.high < ours.low || ours.high < theirs.low => " !",
+                () if !(ours.low..=ours.high).contains(&then.estimate()) => " ~",
+                () => "",
+            };
+            format!("{} / {}{mark}", percent(now), percent(then))
         };
-        let cells: Vec<String> = row.published.iter().zip(self.counts(summary)).map(beside).collect();
-        if cells.is_empty() { "-".to_owned() } else { cells.join(", ") }
+        row.published.iter().zip(self.counts(summary)).map(beside).collect()
     }
 
     /// The counts of a cell by column.
@@ -182,6 +215,33 @@ impl Column {
                 broken.map_or(0, |(_, &count)| count)
             }
         })
+    }
+}
+
+/// A rate in %, with its interval.
+fn percent(rate: Rate) -> String {
+    let interval = rate.interval();
+    format!("{:.1} [{:.1}, {:.1}]", 100.0 * rate.estimate(), 100.0 * interval.low, 100.0 * interval.high)
+}
+
+/// How many runs show which bug, most first. The rows of a suite's protocol are known by their last name.
+fn bugs(summary: &Summary) -> String {
+    let mut bugs: Vec<(&str, u64)> = summary.bugs.iter().map(|(id, &runs)| (&**id, runs)).collect();
+    bugs.sort_by_key(|&(id, runs)| (Reverse(runs), id));
+    let bugs = bugs.iter().map(|(id, runs)| format!("{id} {runs}"));
+    bugs.reduce(|all, next| format!("{all}, {next}")).unwrap_or_else(|| "-".to_owned())
+}
+
+/// A table in Markdown, whose first column has no name.
+fn table<'a>(
+    text: &mut String,
+    head: impl Iterator<Item = &'a str>,
+    rows: impl Iterator<Item = (&'a str, Vec<String>)>,
+) {
+    let head: Vec<&str> = [""].into_iter().chain(head).collect();
+    let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
+    for (name, cells) in rows {
+        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use turncoat_core::hash::stable_hash;
-use turncoat_core::outcome::{End, Outcome, Property, Violation};
+use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 use turncoat_core::scenario::Scenario;
 
 /// What came out of a range of runs.
@@ -39,6 +39,8 @@ pub struct Summary {
     pub over_budget: u64,
     /// What the adversary did.
     pub injected: Injections,
+    /// Runs in which it did something: a message was lost, held back or changed, or a fault met a node.
+    pub disturbed: u64,
     /// Why runs ended.
     pub ends: Ends,
     /// In how many runs each mark was set.
@@ -148,6 +150,7 @@ impl Summary {
         self.calm += u64::from(outcome.calm);
         self.over_budget += u64::from(outcome.over_budget);
         self.injected.add(outcome);
+        self.disturbed += u64::from(outcome.injected != Injected::default());
         match outcome.end {
             End::Goal => self.ends.goal += 1,
             End::Quiet => self.ends.quiet += 1,
@@ -191,6 +194,7 @@ impl Summary {
         self.calm += later.calm;
         self.over_budget += later.over_budget;
         self.injected.append(later.injected);
+        self.disturbed += later.disturbed;
         self.ends.append(later.ends);
         for (count, later) in self.marks.0.iter_mut().zip(later.marks.0) {
             *count += later;

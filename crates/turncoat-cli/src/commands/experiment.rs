@@ -1,10 +1,11 @@
 //! `turncoat experiment`: a published table, run again.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use clap::value_parser;
 use rust_embed::Embed;
 use serde_json::{Map, Value, json};
-use turncoat_core::scenario::Seed;
+use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::{BoxError, Campaign, Until};
 use turncoat_lab::experiment::{Cell, Experiment};
 use turncoat_lab::summary::Summary;
@@ -12,7 +13,9 @@ use turncoat_lab::summary::Summary;
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::rows::Rows;
 use crate::setup::Engine;
+use crate::shelf::{self, Label, Shelf};
 use crate::stop::Stop;
 use crate::{out, registry};
 
@@ -22,17 +25,18 @@ use crate::{out, registry};
 struct Experiments;
 
 const NOTES: &str = "\
-Prints tables in Markdown: the runs that violate each property, with what was published beside them; `!` marks a
-published count whose rate differs from ours, in that the 95 % intervals of the two do not overlap. A violation is
-what the tables count, so it is no failure: the exit code is 0.
+Prints tables in Markdown: the runs that violate each property; the rates with 95 % intervals, ours and the published
+ones; and the known bugs behind the violations. `!` marks a published rate whose interval does not overlap ours, `~` one
+that lies outside of our interval though the two overlap. A violation is what the tables count, so it is no failure: the
+exit code is 0.
 
-Example: turncoat experiment byzzfuzz-table-2 --runs 1000";
+Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db";
 
 /// Run a table of a paper again
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A name from `turncoat list experiments`
+    /// A name from `turncoat experiment list`
     #[arg(value_name = "NAME")]
     name: String,
 
@@ -42,6 +46,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     engine: Engine,
+
+    #[command(flatten)]
+    shelf: shelf::Args,
+
+    /// Do not ask which known bug is behind each violation, which takes more time than all else
+    #[arg(long)]
+    no_bugs: bool,
 
     /// JSON lines, one for each campaign
     #[arg(long)]
@@ -70,44 +81,69 @@ fn load(name: &str) -> Result<Experiment> {
 }
 
 pub(crate) fn experiment(args: &Args) -> Result<Exit> {
+    if args.name == "list" {
+        return list();
+    }
     let experiment = load(&args.name)?;
-    let cells = experiment.cells().map_err(|error| anyhow!("experiments/{}.toml: {error}", args.name))?;
+    let file = format!("experiments/{}.toml", args.name);
+    let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
     let runs = args.runs.unwrap_or(experiment.runs);
+    let mut shelf = Shelf::open(&args.shelf)?;
     let stop = Stop::on_interrupt()?;
     let mut progress = Progress::new(Stopwatch::start(), Some(runs * cells.len() as u64));
     let mut results = Vec::new();
     let mut done = Summary::default();
     for cell in &cells {
-        let summary = campaign(cell, args, runs, &stop, &mut |so_far| {
+        if registry::strategy(&cell.strategy).is_err() {
+            progress.note(format_args!(
+                "{}, {}: skipped, there is no strategy `{}` yet",
+                cell.variant, cell.row, cell.strategy
+            ));
+            results.push(None);
+            continue;
+        }
+        let summary = campaign(cell, args, runs, &stop, &mut shelf, &mut |so_far| {
             let mut all = done.clone();
             all.append(so_far.clone());
             progress.show(&all);
         });
-        let summary = match summary {
-            Ok(summary) => summary,
-            Err(error) => bail!("experiments/{}.toml: {}, {}: {error}", args.name, cell.variant, cell.row),
-        };
+        let summary = summary.with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
         if stop.interrupted() {
             progress.clear();
-            bail!("interrupted: a table with fewer runs in some rows would mislead");
+            out::log("interrupted: a table with fewer runs in some rows would mislead, so none is printed");
+            shelf.advise(&stop);
+            return Ok(Exit::Interrupted);
         }
         done.append(summary.clone());
-        results.push(summary);
+        results.push(Some(summary));
     }
     progress.clear();
     if !args.json {
         out::line(experiment.markdown(&results).trim())?;
         return Ok(Exit::Clean);
     }
-    for (cell, summary) in cells.iter().zip(&results) {
+    for (cell, summary) in
+        cells.iter().zip(&results).filter_map(|(cell, result)| Some((cell, result.as_ref()?)))
+    {
         let counts: Map<String, Value> =
             experiment.counts(summary).map(|(name, count)| (name.to_owned(), count.into())).collect();
         let row = json!({
             "variant": cell.variant, "row": cell.row, "runs": summary.runs, "violating": counts,
+            "bugs": summary.bugs, "disturbed": summary.disturbed,
             "mutations": summary.injected.mutated, "accepted": summary.injected.accepted,
             "fingerprint": Seed(summary.fingerprint).to_string(),
         });
         out::json("cell", row)?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// Prints the names of all experiments.
+fn list() -> Result<Exit> {
+    let all = all()?;
+    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, title) in all {
+        out::line(format_args!("{name:width$}  {title}"))?;
     }
     Ok(Exit::Clean)
 }
@@ -117,19 +153,35 @@ fn campaign(
     args: &Args,
     runs: u64,
     stop: &Stop,
+    shelf: &mut Shelf<'_>,
     watch: &mut (dyn FnMut(&Summary) + Send),
 ) -> Result<Summary> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
+    let suspects = Rows::embedded().suspects(&entry, &cell.base)?;
+    let make = |base: &Scenario| {
+        turncoat_strategies::make(&cell.strategy, base, &cell.params).map_err(BoxError::from)
+    };
     let campaign = Campaign {
         entry: &entry,
         base: &cell.base,
-        make: &|base| turncoat_strategies::make(&cell.strategy, base, &cell.params).map_err(BoxError::from),
+        make: &make,
         seed: args.engine.seed,
         runs: Some(runs),
         jobs: args.engine.threads(),
         until: Until::Never,
         stop: stop.flag(),
-        suspects: None,
+        suspects: (!args.no_bugs).then_some(&suspects),
     };
-    Ok(campaign.run(watch)?)
+    let describe = || {
+        let label = Label {
+            experiment: args.name.clone(),
+            variant: cell.variant.clone(),
+            row: cell.row.clone(),
+            target: "any".to_owned(),
+        };
+        let strategy = make(&cell.base).map_err(|error| anyhow!(error))?;
+        let strategy = (cell.strategy.as_str(), &*strategy as &dyn Strategy);
+        Ok(shelf::describe(label, &entry, &cell.base, strategy, &cell.params, args.engine.seed, Some(runs)))
+    };
+    shelf.run(&campaign, describe, watch)
 }

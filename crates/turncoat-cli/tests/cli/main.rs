@@ -6,6 +6,7 @@ mod experiments;
 mod help;
 mod replays;
 mod runs;
+mod store;
 mod suite;
 
 use std::fs;

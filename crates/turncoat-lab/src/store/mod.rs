@@ -66,10 +66,11 @@ pub struct Description {
 }
 
 impl Description {
-    /// A hash of all that determines the runs: equal for campaigns of which one can go on where the other stopped.
+    /// A hash of all that determines the runs, and of the place in a table: equal for campaigns of which one can go on
+    /// where the other stopped.
     pub fn key(&self) -> Seed {
-        let Self { strategy, params, base, seed, .. } = self;
-        Seed(stable_hash(0x57_0E, &(strategy, params, base, seed.0)))
+        let Self { experiment, variant, row, strategy, params, base, seed, .. } = self;
+        Seed(stable_hash(0x57_0E, &(experiment, variant, row, strategy, params, base, seed.0)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 use turncoat_core::Message;
 use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
-use turncoat_core::ids::{NodeId, Slot, Time, View};
+use turncoat_core::ids::{NodeId, Time, View};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
@@ -23,7 +23,7 @@ struct Forgetful;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
 enum Msg {
     Request(Signed<Request>),
-    #[message(view = View(0), slot = Slot(1), phase = 1)]
+    #[message(view = View(0), phase = 1)]
     Seen {
         before: u32,
     },
@@ -48,7 +48,7 @@ impl Node<Forgetful> for Replica {
         if let Msg::Request(_) = msg {
             let before = REQUESTS_SEEN.fetch_add(1, Ordering::Relaxed);
             cx.broadcast(Msg::Seen { before });
-            if before % 2 == 0 {
+            if before.is_multiple_of(2) {
                 cx.set_timer(Timer, Time(7));
             }
         }
