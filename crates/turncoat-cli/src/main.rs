@@ -1,8 +1,11 @@
 //! The command `turncoat`: finds Byzantine bugs in consensus protocols.
 #![forbid(unsafe_code)]
 
+mod campaign;
 mod clock;
 mod commands;
+mod config;
+mod config_file;
 mod exit;
 mod files;
 mod out;

@@ -124,7 +124,7 @@ fn campaign(
         entry: &entry,
         base: &cell.base,
         make: &|base| turncoat_strategies::make(&cell.strategy, base, &cell.params).map_err(BoxError::from),
-        seed: args.engine.seed,
+        seed: args.engine.seed(),
         runs: Some(runs),
         jobs: args.engine.threads(),
         until: Until::Never,

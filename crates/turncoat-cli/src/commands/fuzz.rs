@@ -2,26 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
-use clap::{ArgGroup, ValueEnum};
+use clap::ArgGroup;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::summary::Summary;
 
-use crate::clock::{self, Stopwatch};
+use crate::campaign::{Keys, When};
+use crate::clock::Stopwatch;
+use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::setup::{Engine, Setup, Start};
+use crate::setup::{Setup, Start};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
-
-/// Runs when neither a number nor a time is given.
-const RUNS: u64 = 10_000;
 
 const NOTES: &str = "\
 The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so
@@ -31,12 +29,15 @@ that first contact is reproducible. The first violation of each property is save
 With --bug the protocol, its flags, the cluster and the workload are those of the bug's witness, and strategy,
 scheduler and parameters those that its row names, as far as the options do not say otherwise.
 
+What no option says, variables of the environment (TURNCOAT_PROTOCOL, TURNCOAT_STRATEGY, TURNCOAT_SEED, ...) and a
+file turncoat.toml may; --print-config shows what comes of it.
+
 Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
          turncoat fuzz --bug pbft-java/figure-2";
 
 /// Run many scenarios of a strategy, and save what breaks the protocol
 #[derive(clap::Args)]
-#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]).required(true))]
+#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]))]
 pub(crate) struct Args {
     /// A name from `turncoat list protocols`
     #[arg(value_name = "PROTO")]
@@ -53,51 +54,45 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
-    /// How many runs [default: 10000, without end if --for is given]
-    #[arg(long, value_name = "N", help_heading = "Budget")]
-    runs: Option<u64>,
-
-    /// How long: 500ms, 10s, 5m, 1h
-    #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
-    time: Option<Duration>,
-
-    /// Whether a violation ends the campaign; with --bug, one of the bug's property
-    #[arg(long, value_name = "WHEN", help_heading = "Budget", default_value = "first")]
-    until: When,
-
     #[command(flatten)]
-    engine: Engine,
+    campaign: Keys,
 
     /// JSON lines; the last one is the summary
     #[arg(long)]
     json: bool,
-}
 
-#[derive(Clone, Copy, ValueEnum)]
-enum When {
-    First,
-    Never,
+    #[command(flatten)]
+    source: Source,
 }
 
 pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let bug = args.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
-    let start = match &bug {
-        Some(bug) => Start::bug(bug)?,
-        None => Start::protocol(args.protocol.as_deref().unwrap_or_default())?,
+    let given = Given {
+        protocol: args.protocol.as_deref(),
+        strategy: args.strategy.as_deref(),
+        campaign: &args.campaign,
+        bug: args.bug.as_deref(),
     };
-    let prepared = args.setup.prepare(start, args.strategy.as_deref())?;
+    let config = Config::load(&args.source, &given)?;
+    let start = bug.as_ref().map_or_else(|| Start::config(&config), Start::bug)?;
+    let prepared = args.setup.prepare(start, config.text("strategy.name"))?;
+    if args.source.print_config {
+        config.print(&given, &args.setup, &prepared)?;
+        return Ok(Exit::Clean);
+    }
+    let keys = config.campaign()?.or_default();
+    let (seed, jobs) = (keys.engine.seed(), keys.engine.threads());
     let stop = Stop::on_interrupt()?;
-    let jobs = args.engine.threads();
     // Whoever searches for a bug is not content with another one.
     let shown = |_: u64, _: &Scenario, outcome: &Outcome| bug.as_ref().is_some_and(|bug| bug.shows(outcome));
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
-        seed: args.engine.seed,
-        runs: args.runs.or(args.time.is_none().then_some(RUNS)),
+        seed,
+        runs: keys.runs,
         jobs,
-        until: match args.until {
+        until: match keys.until.unwrap_or_default() {
             When::First if bug.is_some() => Until::Shown(&shown),
             When::First => Until::First,
             When::Never => Until::Never,
@@ -105,7 +100,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         stop: stop.flag(),
     };
     let clock = Stopwatch::start();
-    if let Some(time) = args.time {
+    if let Some(time) = keys.time {
         stop.after(time);
     }
     let mut progress = Progress::new(clock, campaign.runs);
@@ -126,7 +121,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         entry: &prepared.entry,
         strategy: prepared.strategy,
         scheduler: registry::name_of(scheduler),
-        seed: args.engine.seed,
+        seed,
         jobs,
         seconds,
         interrupted: stop.interrupted(),
