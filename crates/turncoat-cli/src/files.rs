@@ -60,7 +60,7 @@ pub(crate) fn save(finding: &Finding) -> Result<PathBuf> {
 }
 
 /// Under a temporary name first: whoever reads `path` sees all of it or nothing.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", process::id()));
     let temporary = path.with_file_name(name);

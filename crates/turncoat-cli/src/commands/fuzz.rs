@@ -1,19 +1,22 @@
 //! `turncoat fuzz`: a campaign, until something is found or the budget is used up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ArgGroup;
 use turncoat_core::outcome::{Outcome, Property};
+use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, Until};
-use turncoat_lab::summary::Summary;
+use turncoat_lab::summary::{Finding, Summary};
 
 use crate::campaign::{Keys, When};
 use crate::clock::Stopwatch;
 use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
+use crate::expect::{self, Wanted};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
@@ -31,6 +34,9 @@ scheduler and parameters those that its row names, as far as the options do not 
 
 What no option says, variables of the environment (TURNCOAT_PROTOCOL, TURNCOAT_STRATEGY, TURNCOAT_SEED, ...) and a
 file turncoat.toml may; --print-config shows what comes of it.
+
+In CI: --message-format github annotates what is found, --junit FILE writes it for others, and --expect is for
+bugs that are known.
 
 Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
          turncoat fuzz --bug pbft-java/figure-2";
@@ -57,9 +63,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     campaign: Keys,
 
-    /// JSON lines; the last one is the summary
-    #[arg(long)]
-    json: bool,
+    /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
+    #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
+    expect: Option<Wanted>,
+
+    #[command(flatten)]
+    output: Output,
 
     #[command(flatten)]
     source: Source,
@@ -80,11 +89,16 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         config.print(&given, &args.setup, &prepared)?;
         return Ok(Exit::Clean);
     }
+    args.output.check()?;
     let keys = config.campaign()?.or_default();
     let (seed, jobs) = (keys.engine.seed(), keys.engine.threads());
     let stop = Stop::on_interrupt()?;
-    // Whoever searches for a bug is not content with another one.
-    let shown = |_: u64, _: &Scenario, outcome: &Outcome| bug.as_ref().is_some_and(|bug| bug.shows(outcome));
+    // Whoever searches for a bug or a property is not content with another one.
+    let wanted = args.expect.and_then(|Wanted(property)| property);
+    let shown = |_: u64, _: &Scenario, outcome: &Outcome| match &bug {
+        Some(bug) => bug.shows(outcome),
+        None => wanted.is_some_and(|property| outcome.violation(property).is_some()),
+    };
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
@@ -93,7 +107,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         runs: keys.runs,
         jobs,
         until: match keys.until.unwrap_or_default() {
-            When::First if bug.is_some() => Until::Shown(&shown),
+            When::First if bug.is_some() || wanted.is_some() => Until::Shown(&shown),
             When::First => Until::First,
             When::Never => Until::Never,
         },
@@ -126,15 +140,19 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         seconds,
         interrupted: stop.interrupted(),
         files: save(&summary),
+        unrepeatable: unrepeatable(&prepared.entry, &summary),
         summary,
         found_at,
     };
-    if args.json {
+    if args.output.json() {
         tally.json()?;
     } else {
         tally.print()?;
     }
-    Ok(conclude(&tally))
+    let cases = tally.cases(args.expect);
+    let reported = args.output.report(&cases);
+    let exit = conclude(&tally, args.expect, cases.exit());
+    reported.map(|()| exit)
 }
 
 /// Saves the first violation of each property. What cannot be saved was found nevertheless.
@@ -151,20 +169,68 @@ fn save(summary: &Summary) -> BTreeMap<Property, PathBuf> {
     files
 }
 
-/// Says what to do next, and how it ended.
-fn conclude(tally: &Tally<'_>) -> Exit {
-    let earliest = tally.summary.earliest();
-    if let Some(file) = earliest.and_then(|finding| tally.files.get(&finding.violation.property)) {
-        out::log("the first violation again:");
-        out::log(format_args!("turncoat replay {}", file.display()));
+/// The runs with a first violation that are other runs when they are run again.
+fn unrepeatable(entry: &Entry, summary: &Summary) -> Vec<u64> {
+    let mut runner = entry.runner();
+    let mut repeats = |finding: &Finding| {
+        let again = runner.execute(&finding.scenario);
+        again.is_ok_and(|outcome| outcome.fingerprint == finding.fingerprint)
+    };
+    let runs: BTreeSet<u64> =
+        summary.first.values().filter(|finding| !repeats(finding)).map(|finding| finding.index).collect();
+    runs.into_iter().collect()
+}
+
+/// Says what to do next, and how it ended. The last line is the command that replays the violation, if there is one.
+fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
+    for run in &tally.unrepeatable {
+        out::log(format_args!("diverged: run {run} was another one when it was run again"));
     }
-    match (tally.interrupted, tally.summary.runs, earliest) {
-        (true, _, _) => Exit::Interrupted,
-        (false, 0, _) => {
+    if let Some(unmet) = expect.and_then(|expect| expect::unmet(expect, &tally.found())) {
+        out::log(unmet);
+    }
+    let earliest = tally.summary.earliest().map(|finding| finding.violation.property);
+    let wanted =
+        expect.and_then(|Wanted(property)| tally.summary.first.contains_key(&property?).then_some(property?));
+    if let Some(command) = wanted.or(earliest).and_then(|property| tally.replay(property)) {
+        out::log("the first violation again:");
+        out::log(command);
+    }
+    match (tally.interrupted, tally.summary.runs) {
+        (true, _) => Exit::Interrupted,
+        (false, 0) => {
             out::log("nothing ran");
             Exit::NothingRan
         }
-        (false, _, Some(_)) => Exit::Violation,
-        (false, _, None) => Exit::Clean,
+        (false, _) => exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turncoat_core::outcome::Violation;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_another_one_the_second_time_is_named() {
+        let entry = registry::protocol("pbft").unwrap();
+        let scenario = Scenario::new("pbft");
+        let fingerprint = entry.runner().execute(&scenario).unwrap().fingerprint;
+        let summary = |fingerprint| {
+            let property = Property::Agreement;
+            let violation = Violation {
+                property,
+                rule: "",
+                nodes: Default::default(),
+                slot: None,
+                step: 1,
+                detail: String::new(),
+            };
+            let finding = Finding { index: 7, violation, scenario: scenario.clone(), fingerprint };
+            Summary { first: [(property, finding)].into(), ..Summary::default() }
+        };
+        assert_eq!(unrepeatable(&entry, &summary(fingerprint)), [0; 0]);
+        assert_eq!(unrepeatable(&entry, &summary(fingerprint ^ 1)), [7]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod campaigns;
+mod ci;
 mod config;
 mod experiments;
 mod help;
