@@ -117,7 +117,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     if let Some(time) = keys.time {
         stop.after(time);
     }
-    let mut progress = Progress::new(clock, campaign.runs);
+    let mut progress = Progress::new(clock, campaign.runs).within(keys.time);
     let mut found_at = BTreeMap::new();
     let summary = campaign.run(&mut |so_far| {
         for &property in so_far.first.keys() {
