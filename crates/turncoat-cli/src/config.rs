@@ -199,7 +199,9 @@ fn environment() -> Result<Layer> {
     let mut layer = Layer::new();
     for (path, name) in names.into_iter().chain(keys) {
         if let Some((variable, text)) = variable(&name)? {
-            let value = if path.ends_with(".name") { text.into() } else { value(&text) };
+            // Text where the key takes text, even if it looks like a number.
+            let verbatim = Value::String(text.clone());
+            let value = if check(&path, &verbatim).is_ok() { verbatim } else { value(&text) };
             layer.push((path, Set { value, origin: variable.clone(), place: variable }));
         }
     }

@@ -28,6 +28,9 @@ jobs = 2
 
 [profile.ci.cluster]
 f = 2
+
+[profile.wild]
+strategy = { name = "random" }
 "#;
 
 /// A folder with a configuration.
@@ -134,6 +137,9 @@ fn another_protocol_or_strategy_has_none_of_the_keys_of_the_file() {
     assert_eq!(line(&same, "protocol", "checkpoint"), "checkpoint = 2  # turncoat.toml");
     let ran = folder.run_with(&[("TURNCOAT_STRATEGY", "random")], &["fuzz", "--print-config"]);
     assert_eq!(line(&ran, "strategy", "name"), "name = \"random\"  # TURNCOAT_STRATEGY");
+    assert!(!ran.out.contains("c = 2"), "{}", ran.out);
+    let ran = folder.turncoat("fuzz --profile wild --print-config");
+    assert_eq!(line(&ran, "strategy", "name"), "name = \"random\"  # profile wild (turncoat.toml)");
     assert!(!ran.out.contains("c = 2"), "{}", ran.out);
 }
 
