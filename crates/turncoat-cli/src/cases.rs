@@ -1,5 +1,7 @@
 //! What a command has found, case by case. The exit code, JUnit files and annotations are all made from this one list.
 
+use anyhow::Error;
+
 use crate::exit::Exit;
 
 /// The cases of one command.
@@ -31,6 +33,13 @@ pub(crate) enum Verdict {
 }
 
 impl Cases {
+    /// Those of a campaign that could not go on, because a run did not repeat itself.
+    pub(crate) fn broken(suite: &str, class: &str, error: &Error, seconds: f64) -> Self {
+        let verdict = Verdict::Broken(format!("{error:#}"));
+        let case = Case { class: class.to_owned(), name: "campaign".to_owned(), verdict };
+        Self { suite: suite.to_owned(), cases: vec![case], clean: String::new(), seconds }
+    }
+
     /// How the command ends.
     pub(crate) fn exit(&self) -> Exit {
         let any = |is: fn(&Verdict) -> bool| self.cases.iter().any(|case| is(&case.verdict));

@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use turncoat_lab::campaign::CampaignError;
+use turncoat_lab::store::ResumeError;
+
+use crate::out;
+
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -34,5 +39,34 @@ With --expect violation, 0 and 1 change places.";
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
+    }
+}
+
+/// How a command ended that could not do its work.
+pub(crate) fn of(error: &anyhow::Error) -> Exit {
+    let campaign = error.downcast_ref::<CampaignError>().or_else(|| match error.downcast_ref() {
+        Some(ResumeError::Campaign(error)) => Some(error),
+        Some(ResumeError::Store(_)) | None => None,
+    });
+    match campaign {
+        Some(CampaignError::Differs { .. } | CampaignError::Changed { .. }) => Exit::Diverged,
+        _ if error.is::<out::Unwritable>() => Exit::Internal,
+        _ => Exit::BadInput,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_does_not_repeat_itself_has_a_code_of_its_own() {
+        let differs = || CampaignError::Differs { index: 0, differs: String::new() };
+        assert_eq!(of(&differs().into()), Exit::Diverged);
+        assert_eq!(
+            of(&anyhow::Error::from(ResumeError::from(differs())).context("while it ran")),
+            Exit::Diverged
+        );
+        assert_eq!(of(&CampaignError::Learns { index: 1 }.into()), Exit::BadInput);
     }
 }

@@ -1,6 +1,7 @@
 //! The command `turncoat`: finds Byzantine bugs in consensus protocols.
 #![forbid(unsafe_code)]
 
+mod again;
 mod campaign;
 mod cases;
 mod clock;
@@ -18,6 +19,7 @@ mod progress;
 mod registry;
 mod rows;
 mod setup;
+mod shelf;
 mod show;
 mod stop;
 mod tally;
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
             out::log(format_args!("error: {error:#}"));
-            if error.is::<out::Unwritable>() { Exit::Internal } else { Exit::BadInput }
+            exit::of(&error)
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

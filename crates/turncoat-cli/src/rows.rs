@@ -6,7 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use rust_embed::Embed;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::Scenario;
 use turncoat_lab::suite::Bug;
+use turncoat_lab::suspects::Suspects;
 
 use crate::{files, registry};
 
@@ -49,6 +52,11 @@ impl Rows {
             return self.texts.keys().map(|id| self.bug(id)).collect();
         }
         ids.iter().map(|id| self.bug(id)).collect()
+    }
+
+    /// Those that may be behind violations of a campaign.
+    pub(crate) fn suspects(&self, entry: &Entry, base: &Scenario) -> Result<Suspects> {
+        Ok(Suspects::new(entry, base, &self.bugs(&[])?, &|name| Ok(registry::protocol(name)?)))
     }
 
     /// The row with this id.

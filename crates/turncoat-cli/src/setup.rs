@@ -15,10 +15,12 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
+use turncoat_lab::store::Description;
 use turncoat_lab::suite::{Bug, Hunt};
 
 use crate::config::Config;
 use crate::registry;
+use crate::shelf::{self, Label};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 const SEED: Seed = Seed(0x5eed);
@@ -297,6 +299,26 @@ impl Prepared {
     /// The strategy, for campaigns and single runs alike.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
+    }
+
+    /// What a store says about a campaign, which belongs to no table.
+    pub(crate) fn describe(
+        &self,
+        experiment: &str,
+        target: String,
+        seed: Seed,
+        wanted: Option<u64>,
+    ) -> Result<Description> {
+        let set = self.params.iter().map(|(name, value)| format!(" {name}={value}"));
+        let label = Label {
+            experiment: experiment.to_owned(),
+            variant: self.entry.name.to_owned(),
+            row: set.fold(self.strategy.to_owned(), |row, set| row + &set),
+            target,
+        };
+        let strategy = self.make(&self.base).map_err(|error| anyhow!(error))?;
+        let strategy = (self.strategy, &*strategy as &dyn Strategy);
+        Ok(shelf::describe(label, &self.entry, &self.base, strategy, &self.params, seed, wanted))
     }
 
     /// All of it as the tables of a configuration, defaults included.

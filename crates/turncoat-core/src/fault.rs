@@ -200,6 +200,29 @@ pub enum Effect {
     Persona(Persona),
 }
 
+impl Effect {
+    /// Its key in a file.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Hold => "hold",
+            Self::Delay(_) => "delay",
+            Self::Duplicate(_) => "duplicate",
+            Self::Mutate(_) => "mutate",
+            Self::Flip(_) => "flip",
+            Self::Partition(_) => "partition",
+            Self::Isolate(_) => "isolate",
+            Self::Deaf(_) => "deaf",
+            Self::Crash(_) => "crash",
+            Self::Restart(_) => "restart",
+            Self::Jump(_) => "jump",
+            Self::Fire(_) => "fire",
+            Self::Originate(_) => "originate",
+            Self::Persona(_) => "persona",
+        }
+    }
+}
+
 /// Which lie: one by name, or one drawn by a seed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected the name of a mutation, or { seed = .., scope = .., only = [..] }")]

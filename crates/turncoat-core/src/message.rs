@@ -44,7 +44,7 @@ pub struct MutationTable {
 }
 
 /// A row of a [`MutationTable`], with what to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Lie {
     /// Apply this row of the kind's table.
     Mutate(u16),
@@ -91,6 +91,18 @@ impl MutationTable {
         match lie {
             Lie::Mutate(row) => self.rows(kind)[usize::from(row)].name.clone(),
             Lie::Omit => format!("{}.omit", self.names[usize::from(kind)]),
+        }
+    }
+
+    /// What a lie is about, without how it is changed: `pre-prepare.seq` for `pre-prepare.seq+1`.
+    pub fn field(&self, kind: u8, lie: Lie) -> String {
+        let name = self.name(kind, lie);
+        let kind = self.names[usize::from(kind)];
+        let rest = name[kind.len()..].trim_start_matches('.');
+        let field = rest.split(['.', '=', '~', '+']).next().unwrap_or_default();
+        match field.trim_end_matches("-1") {
+            "" => kind.to_owned(),
+            field => format!("{kind}.{field}"),
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use smallvec::SmallVec;
 
 use crate::ids::{NodeId, Slot, Time};
+use crate::message::Lie;
 
 /// What a protocol promises.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -163,6 +164,9 @@ pub struct Outcome {
     pub over_budget: bool,
     /// What the adversary did.
     pub injected: Injected,
+    /// The lies that were told, each once with the kind of its message, in the order of their first telling; no more than
+    /// [`Self::LIES_MAX`]. Flipped bits and messages made up have no name, and are not among them.
+    pub lies: SmallVec<[(u8, Lie); 4]>,
     /// What the run exercised: bits by [`crate::node::Protocol::MARKS`].
     pub marks: u64,
     /// A hash of all events and decisions, in order: equal for equal runs. The content of messages and the states of
@@ -173,6 +177,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// How many different lies an outcome names.
+    pub const LIES_MAX: usize = 16;
+
     /// The first violation of `property`, if any.
     pub fn violation(&self, property: Property) -> Option<&Violation> {
         self.violations.iter().find(|violation| violation.property == property)

@@ -38,6 +38,8 @@ impl<P: Protocol> Runner for Sim<P> {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
+    /// The protocol that it is a variant of, or its own name.
+    pub protocol: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
     /// The keys of its configuration that differ from the protocol's defaults.
@@ -71,6 +73,7 @@ impl Entry {
         let config = read_config::<P>(&preset).expect("a preset has keys that the protocol knows");
         Self {
             name,
+            protocol: P::NAME,
             about,
             config: toml::Table::try_from(config).expect("a configuration is a table"),
             preset,

@@ -5,10 +5,12 @@
 //! violation" means the one of the lowest index, not the one that some thread met first.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use turncoat_core::outcome::Outcome;
+use turncoat_core::record::Event;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, ScenarioError, Seed};
@@ -16,6 +18,7 @@ use turncoat_core::strategy::Strategy;
 
 use crate::order::{Batch, BatchEnd, InOrder};
 use crate::summary::Summary;
+use crate::suspects::Suspects;
 
 /// Any error, for functions that the lab is given.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -48,7 +51,28 @@ pub struct Campaign<'a> {
     pub until: Until<'a>,
     /// Ends the campaign soon after somebody sets it.
     pub stop: &'a AtomicBool,
+    /// Who may be behind a violation, if each is to be identified: that takes a dozen runs more.
+    pub suspects: Option<&'a Suspects>,
 }
+
+/// A run as it is kept.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its index.
+    pub index: u64,
+    /// What came out.
+    pub outcome: Outcome,
+    /// The scenario, if it violates a property.
+    pub scenario: Option<Scenario>,
+    /// Of each violation the bug of the suite that it shows, if somebody asked.
+    pub bugs: Vec<Arc<str>>,
+}
+
+/// Keeps runs, which come in their order. Says whether it can keep more.
+pub type Keep<'a> = dyn FnMut(Record) -> bool + Send + 'a;
+
+/// One run in so many is executed again, and must come to the same.
+const AGAIN: u64 = 100;
 
 /// When a campaign is over early.
 #[derive(Clone, Copy)]
@@ -75,6 +99,26 @@ pub enum CampaignError {
         /// What is wrong with it.
         error: ScenarioError,
     },
+    /// A run did not repeat itself.
+    #[error(
+        "run {index} is not deterministic: executed twice, it {differs}. Look for clocks, random numbers, addresses, \
+         hash maps and statics in the protocol's code"
+    )]
+    Differs {
+        /// The index of the run.
+        index: u64,
+        /// The first difference.
+        differs: String,
+    },
+    /// A run is not what it was when it was stored.
+    #[error(
+        "run {index} is not the run that was stored: another version of turncoat or of the protocol stored it. \
+         Give another file, or go on with that version"
+    )]
+    Changed {
+        /// The index of the run.
+        index: u64,
+    },
     /// A run that depends on those before it cannot be drawn alone.
     #[error(
         "run {index} depends on the outcome of earlier runs, because the strategy learns: \
@@ -96,19 +140,44 @@ impl Campaign<'_> {
         Ok(self.draw(index, &mut *strategy))
     }
 
+    /// Executes run `index` alone, which came to this fingerprint before.
+    pub fn repeat_stored(&self, index: u64, fingerprint: u64) -> Result<(Scenario, Outcome), CampaignError> {
+        let scenario = self.scenario_of(index)?;
+        let outcome = self.entry.runner().execute(&scenario);
+        let outcome = outcome.map_err(|error| CampaignError::Scenario { index, error })?;
+        match outcome.fingerprint == fingerprint {
+            true => Ok((scenario, outcome)),
+            false => Err(CampaignError::Changed { index }),
+        }
+    }
+
     /// Runs the campaign. `watch` is called whenever more runs are complete, with all so far; it holds up the
     /// workers, so it should be quick.
     pub fn run(&self, watch: &mut (dyn FnMut(&Summary) + Send)) -> Result<Summary, CampaignError> {
+        self.go_on(Summary::default(), None, watch)
+    }
+
+    /// Runs what is left of the campaign, after the runs of a summary, and hands each run to whoever keeps them.
+    pub fn go_on<'b>(
+        &'b self,
+        so_far: Summary,
+        keep: Option<&'b mut Keep<'b>>,
+        watch: &'b mut (dyn FnMut(&Summary) + Send),
+    ) -> Result<Summary, CampaignError> {
         let first = self.strategy()?;
+        if first.learns() && so_far.runs > 0 {
+            return Err(CampaignError::Learns { index: so_far.runs });
+        }
         // What a strategy has learnt depends on the order of its runs: one worker keeps it.
         let jobs = if first.learns() { 1 } else { self.jobs.max(1) };
         let mut strategies = vec![first];
         for _ in 1..jobs {
             strategies.push(self.strategy()?);
         }
-        let order = InOrder::new(self.runs, jobs, self.stop, watch);
+        let keeps = keep.is_some();
+        let order = InOrder::new(so_far, self.runs, jobs, self.stop, keep, watch);
         thread::scope(|scope| {
-            let spawn = |strategy| scope.spawn(|| self.work(strategy, &order));
+            let spawn = |strategy| scope.spawn(|| self.work(strategy, &order, keeps));
             let workers: Vec<_> = strategies.into_iter().map(spawn).collect();
             for worker in workers {
                 worker.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -128,7 +197,7 @@ impl Campaign<'_> {
         scenario
     }
 
-    fn work(&self, mut strategy: Box<dyn Strategy + Send>, order: &InOrder<'_>) {
+    fn work(&self, mut strategy: Box<dyn Strategy + Send>, order: &InOrder<'_>, keeps: bool) {
         let _abandon = AbandonOnPanic(order);
         let mut runner = self.entry.runner();
         while let Some((batch, indices)) = order.claim() {
@@ -137,7 +206,13 @@ impl Campaign<'_> {
                 if order.in_vain(index) {
                     break;
                 }
-                done.end = self.one(index, &mut *strategy, &mut *runner, &mut done.summary);
+                match self.one(index, &mut *strategy, &mut *runner, &mut done.summary) {
+                    Ok((record, end)) => {
+                        done.end = end;
+                        done.records.extend(keeps.then_some(record));
+                    }
+                    Err(error) => done.end = BatchEnd::Failed(error),
+                }
                 if !matches!(done.end, BatchEnd::Full) {
                     order.ends_with(index);
                     break;
@@ -153,20 +228,63 @@ impl Campaign<'_> {
         strategy: &mut dyn Strategy,
         runner: &mut dyn Runner,
         summary: &mut Summary,
-    ) -> BatchEnd {
+    ) -> Result<(Record, BatchEnd), CampaignError> {
         let scenario = self.draw(index, strategy);
-        let outcome = match runner.execute(&scenario) {
-            Ok(outcome) => outcome,
-            Err(error) => return BatchEnd::Failed(CampaignError::Scenario { index, error }),
-        };
+        let impossible = |error| CampaignError::Scenario { index, error };
+        let outcome = runner.execute(&scenario).map_err(impossible)?;
+        if index.is_multiple_of(AGAIN) {
+            self.repeat(index, &scenario, &outcome).map_err(impossible)??;
+        }
         strategy.observe(&scenario, &outcome);
         summary.add(index, &scenario, &outcome);
+        let name = |suspects: &Suspects| suspects.name(&scenario, &outcome, runner);
+        let bugs = self.suspects.map_or_else(|| Ok(Vec::new()), name).map_err(impossible)?;
+        summary.blame(&bugs);
+        let end = if self.ends_with(index, &scenario, &outcome) { BatchEnd::Last } else { BatchEnd::Full };
+        let scenario = (!outcome.violations.is_empty()).then_some(scenario);
+        Ok((Record { index, outcome, scenario, bugs }, end))
+    }
+
+    /// Whether no run is needed after this one.
+    pub(crate) fn ends_with(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> bool {
         match self.until {
-            Until::First if !outcome.violations.is_empty() => BatchEnd::Last,
-            Until::Shown(shown) if shown(index, &scenario, &outcome) => BatchEnd::Last,
-            Until::First | Until::Shown(_) | Until::Never => BatchEnd::Full,
+            Until::First => !outcome.violations.is_empty(),
+            Until::Shown(shown) => shown(index, scenario, outcome),
+            Until::Never => false,
         }
     }
+
+    /// Executes a run once more, on a runner that nobody has used, and compares.
+    fn repeat(
+        &self,
+        index: u64,
+        scenario: &Scenario,
+        outcome: &Outcome,
+    ) -> Result<Result<(), CampaignError>, ScenarioError> {
+        if self.entry.runner().execute(scenario)? == *outcome {
+            return Ok(Ok(()));
+        }
+        let differs = first_difference(self.entry, scenario)?;
+        Ok(Err(CampaignError::Differs { index, differs }))
+    }
+}
+
+/// Where two executions of a scenario part.
+fn first_difference(entry: &Entry, scenario: &Scenario) -> Result<String, ScenarioError> {
+    let (_, one) = entry.runner().record(scenario)?;
+    let (_, two) = entry.runner().record(scenario)?;
+    let same = one.events.iter().zip(&two.events).take_while(|(a, b)| a == b).count();
+    let line = |events: &[Event]| {
+        let event = events.get(same).map(|event| event.to_string().trim_start().to_owned());
+        event.unwrap_or_else(|| "nothing more".to_owned())
+    };
+    let step = one.events.get(same).or(two.events.get(same)).map(|event| event.step);
+    Ok(match step {
+        Some(step) => {
+            format!("differs from step {step}: `{}`, then `{}`", line(&one.events), line(&two.events))
+        }
+        None => "comes to another outcome now and then, though not when it was recorded".to_owned(),
+    })
 }
 
 /// Lets the other workers go when one panics; they would wait for its batch for ever.

@@ -9,6 +9,10 @@
 pub mod campaign;
 pub mod experiment;
 mod order;
+pub mod signature;
 pub mod stats;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod suite;
 pub mod summary;
+pub mod suspects;

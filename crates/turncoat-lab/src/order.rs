@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::campaign::CampaignError;
+use crate::campaign::{CampaignError, Keep, Record};
 use crate::summary::Summary;
 
 /// Runs per batch. Large enough that workers hardly ever meet at the lock; small enough that a campaign whose
@@ -21,6 +21,8 @@ const BATCH: u64 = 8;
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) summary: Summary,
+    /// The runs themselves, if somebody keeps them.
+    pub(crate) records: Vec<Record>,
     pub(crate) end: BatchEnd,
 }
 
@@ -38,6 +40,8 @@ pub(crate) enum BatchEnd {
 
 /// Hands out batches, and merges them in order.
 pub(crate) struct InOrder<'a> {
+    /// The index of the first run to do.
+    first: u64,
     runs: Option<u64>,
     window: u64,
     stop: &'a AtomicBool,
@@ -54,27 +58,34 @@ struct State<'a> {
     closed: bool,
     summary: Summary,
     error: Option<CampaignError>,
+    keep: Option<&'a mut Keep<'a>>,
     watch: &'a mut (dyn FnMut(&Summary) + Send),
 }
 
 impl<'a> InOrder<'a> {
-    /// `watch` sees the summary whenever it has grown, in the order of the runs.
+    /// Goes on after the runs of `so_far`. `keep` gets the runs in their order; `watch` sees the summary whenever it
+    /// has grown.
     pub(crate) fn new(
+        so_far: Summary,
         runs: Option<u64>,
         workers: usize,
         stop: &'a AtomicBool,
+        keep: Option<&'a mut Keep<'a>>,
         watch: &'a mut (dyn FnMut(&Summary) + Send),
     ) -> Self {
+        let first = so_far.runs;
         let state = State {
             next: 0,
             merged: 0,
             ahead: BTreeMap::new(),
             closed: false,
-            summary: Summary::default(),
+            summary: so_far,
             error: None,
+            keep,
             watch,
         };
         Self {
+            first,
             runs,
             window: 8 * workers as u64,
             stop,
@@ -92,7 +103,7 @@ impl<'a> InOrder<'a> {
         let mut state = self.lock();
         loop {
             let batch = state.next;
-            let first = batch.checked_mul(BATCH)?;
+            let first = batch.checked_mul(BATCH)?.checked_add(self.first)?;
             let end = first.saturating_add(BATCH).min(self.runs.unwrap_or(u64::MAX));
             if state.closed || self.stop.load(Relaxed) || first >= end || self.in_vain(first) {
                 return None;
@@ -126,6 +137,10 @@ impl<'a> InOrder<'a> {
             state.merged += 1;
             state.summary.append(batch.summary);
             (state.watch)(&state.summary);
+            if let Some(keep) = &mut state.keep {
+                // Whoever keeps runs and can do so no longer has the reason.
+                state.closed = !batch.records.into_iter().all(keep);
+            }
             match batch.end {
                 BatchEnd::Full => {}
                 BatchEnd::Last => state.closed = true,

@@ -205,9 +205,13 @@ impl Bug {
     /// Whether a run may be an instance of the bug: if its budget has lies, a lie must have had an effect. What shows only
     /// in the end may come of silence alone, or of a crash.
     pub fn caused(&self, outcome: &Outcome) -> bool {
-        let lies = !self.facts.budget.starts_with("0/");
+        !self.needs_lie() || outcome.injected.accepted > 0
+    }
+
+    /// Whether it takes a lie that has an effect.
+    pub fn needs_lie(&self) -> bool {
         let silence = matches!(self.facts.property, Property::Termination | Property::Crashed);
-        !lies || silence || outcome.injected.accepted > 0
+        !self.facts.budget.starts_with("0/") && !silence
     }
 
     /// A scenario of the bug without one of its flags, for each of them if there are several. What such a scenario

@@ -4,6 +4,7 @@
 //! up on their own, and its size does not grow with the number of runs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use turncoat_core::hash::stable_hash;
 use turncoat_core::outcome::{End, Outcome, Property, Violation};
@@ -20,6 +21,8 @@ pub struct Summary {
     pub violations: BTreeMap<Property, u64>,
     /// Runs in which each rule of a property did not hold.
     pub rules: BTreeMap<(Property, &'static str), u64>,
+    /// Runs that show each bug of the suite, or `other`, where somebody asked.
+    pub bugs: BTreeMap<Arc<str>, u64>,
     /// The first violation of each property: the one of the lowest run index.
     pub first: BTreeMap<Property, Finding>,
     /// Events of all runs.
@@ -117,20 +120,26 @@ impl Marks {
 impl Summary {
     /// Adds the run that follows the range.
     pub fn add(&mut self, index: u64, scenario: &Scenario, outcome: &Outcome) {
-        self.runs += 1;
-        self.violating += u64::from(!outcome.violations.is_empty());
+        self.count(index, outcome);
         for violation in &outcome.violations {
-            *self.rules.entry((violation.property, violation.rule)).or_default() += 1;
-            if outcome.violation(violation.property) != Some(violation) {
-                continue;
-            }
-            *self.violations.entry(violation.property).or_default() += 1;
             self.first.entry(violation.property).or_insert_with(|| Finding {
                 index,
                 violation: violation.clone(),
                 scenario: scenario.clone(),
                 fingerprint: outcome.fingerprint,
             });
+        }
+    }
+
+    /// Adds the run that follows the range, without what it found.
+    pub fn count(&mut self, index: u64, outcome: &Outcome) {
+        self.runs += 1;
+        self.violating += u64::from(!outcome.violations.is_empty());
+        for violation in &outcome.violations {
+            *self.rules.entry((violation.property, violation.rule)).or_default() += 1;
+            if outcome.violation(violation.property) == Some(violation) {
+                *self.violations.entry(violation.property).or_default() += 1;
+            }
         }
         self.steps += outcome.steps;
         self.deliveries += outcome.deliveries;
@@ -150,6 +159,15 @@ impl Summary {
         self.fingerprint = self.fingerprint.wrapping_add(hash);
     }
 
+    /// Counts the bugs of a run that was added, each once.
+    pub fn blame(&mut self, bugs: &[Arc<str>]) {
+        for (i, bug) in bugs.iter().enumerate() {
+            if !bugs[..i].contains(bug) {
+                *self.bugs.entry(Arc::clone(bug)).or_default() += 1;
+            }
+        }
+    }
+
     /// Adds the range that follows this one.
     pub fn append(&mut self, later: Self) {
         self.runs += later.runs;
@@ -159,6 +177,9 @@ impl Summary {
         }
         for (rule, count) in later.rules {
             *self.rules.entry(rule).or_default() += count;
+        }
+        for (bug, count) in later.bugs {
+            *self.bugs.entry(bug).or_default() += count;
         }
         for (property, finding) in later.first {
             self.first.entry(property).or_insert(finding);

@@ -63,6 +63,7 @@ pub fn fuzz<P: Protocol>(
         jobs: available_parallelism().map_or(1, std::num::NonZero::get),
         until: Until::First,
         stop: &AtomicBool::new(false),
+        suspects: None,
     };
     campaign.run(&mut |_| {})
 }

@@ -129,6 +129,7 @@ fn campaign(
         jobs: args.engine.threads(),
         until: Until::Never,
         stop: stop.flag(),
+        suspects: None,
     };
     Ok(campaign.run(watch)?)
 }

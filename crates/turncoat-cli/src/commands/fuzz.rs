@@ -12,14 +12,16 @@ use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::summary::{Finding, Summary};
 
 use crate::campaign::{Keys, When};
+use crate::cases::Cases;
 use crate::clock::Stopwatch;
 use crate::config::{Config, Given, Source};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::expect::{self, Wanted};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
+use crate::shelf::{self, Shelf};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
@@ -71,6 +73,13 @@ pub(crate) struct Args {
     output: Output,
 
     #[command(flatten)]
+    shelf: shelf::Args,
+
+    /// Name the known bug behind each violation, for the store; it takes a dozen runs for each
+    #[arg(long, requires = "db", help_heading = "Store")]
+    identify: bool,
+
+    #[command(flatten)]
     source: Source,
 }
 
@@ -92,6 +101,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     args.output.check()?;
     let keys = config.campaign()?.or_default();
     let (seed, jobs) = (keys.engine.seed(), keys.engine.threads());
+    let mut shelf = Shelf::open(&args.shelf)?;
+    let suspects =
+        args.identify.then(|| Rows::embedded().suspects(&prepared.entry, &prepared.base)).transpose()?;
     let stop = Stop::on_interrupt()?;
     // Whoever searches for a bug or a property is not content with another one.
     let wanted = args.expect.and_then(|Wanted(property)| property);
@@ -112,6 +124,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
             When::Never => Until::Never,
         },
         stop: stop.flag(),
+        suspects: suspects.as_ref(),
     };
     let clock = Stopwatch::start();
     if let Some(time) = keys.time {
@@ -119,7 +132,10 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     }
     let mut progress = Progress::new(clock, campaign.runs).within(keys.time);
     let mut found_at = BTreeMap::new();
-    let summary = campaign.run(&mut |so_far| {
+    let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
+    let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
+    let describe = || prepared.describe("fuzz", target, seed, campaign.runs);
+    let summary = shelf.run(&campaign, describe, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
         }
@@ -127,6 +143,11 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     });
     let seconds = clock.seconds();
     progress.clear();
+    if let Err(error) = &summary
+        && exit::of(error) == Exit::Diverged
+    {
+        args.output.report(&Cases::broken(prepared.entry.name, prepared.strategy, error, seconds))?;
+    }
     let summary = summary?;
     // A strategy may have a scheduler of its own.
     let scheduler =
@@ -152,6 +173,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let cases = tally.cases(args.expect);
     let reported = args.output.report(&cases);
     let exit = conclude(&tally, args.expect, cases.exit());
+    shelf.advise(&stop);
     reported.map(|()| exit)
 }
 

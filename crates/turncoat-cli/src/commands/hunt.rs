@@ -210,6 +210,7 @@ fn run(
         jobs: args.engine.threads(),
         until: Until::Shown(shown),
         stop: stop.flag(),
+        suspects: None,
     };
     let mut progress = Progress::new(Stopwatch::start(), Some(runs));
     let summary = campaign.run(&mut |so_far| progress.show(so_far));

@@ -97,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         jobs: 1,
         until: Until::Never,
         stop: &AtomicBool::new(false),
+        suspects: None,
     };
     let scenario = campaign.scenario_of(args.index)?;
     let (outcome, recording) = prepared.entry.runner().record(&scenario)?;

@@ -129,6 +129,7 @@ fn rates(strategy: &str, base: &Scenario, jobs: usize, time: Duration) -> Result
         jobs,
         until: Until::Never,
         stop: stop.flag(),
+        suspects: None,
     };
     let clock = Stopwatch::start();
     stop.after(time);

@@ -7,6 +7,7 @@ use crate::ids::{NodeSet, Seat};
 use crate::message::{Lie, Message, apply};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
+use crate::outcome::Outcome;
 use crate::part::{Liar, Mutation, Scope};
 use crate::plan::{Fate, LieSpec, Verdict};
 use crate::record::What;
@@ -128,7 +129,13 @@ impl<P: Protocol> Sim<P> {
                 }
             }
         };
-        if self.io.recording.is_some() && !matches!(told, Told::Same) {
+        if matches!(told, Told::Same) {
+            return Ok(told);
+        }
+        if self.lies.len() < Outcome::LIES_MAX && !self.lies.contains(&(kind, lie)) {
+            self.lies.push((kind, lie));
+        }
+        if self.io.recording.is_some() {
             let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
             self.io.record(What::Lie { src, dst, name: self.table.name(kind, lie) });
         }

@@ -21,7 +21,7 @@ use crate::check::Check;
 use crate::fault::RoundSource;
 use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Time};
 pub use crate::io::Io;
-use crate::message::{MutationTable, RoundKey};
+use crate::message::{Lie, MutationTable, RoundKey};
 use crate::net::{Due, Header, Slab};
 use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
@@ -172,6 +172,7 @@ pub struct Sim<P: Protocol> {
     /// The step up to which the run need not be asked whether it has ended.
     last_step: u64,
     injected: Injected,
+    lies: SmallVec<[(u8, Lie); 4]>,
     end: Option<End>,
     /// Set while a handler runs, so that a panic can be blamed.
     running: Option<Seat>,
@@ -241,6 +242,7 @@ impl<P: Protocol> Sim<P> {
             goal_at: None,
             last_step: 0,
             injected: Injected::default(),
+            lies: SmallVec::new(),
             end: None,
             running: None,
         }
@@ -463,6 +465,7 @@ impl<P: Protocol> Sim<P> {
             calm: self.calm,
             over_budget: self.over_budget,
             injected: self.injected,
+            lies: self.lies.clone(),
             marks: self.io.marks,
             fingerprint: self.io.trail.finish(),
             diverged: self.script.diverged,

@@ -157,6 +157,7 @@ impl<P: Protocol> Sim<P> {
         self.goal_at = None;
         self.last_step = 0;
         self.injected = Injected::default();
+        self.lies.clear();
         self.end = None;
         self.running = None;
         Ok(())

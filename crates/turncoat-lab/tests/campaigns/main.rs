@@ -1,64 +1,24 @@
 //! What campaigns promise: one result for any number of threads, any run repeatable alone.
 
+mod bench;
+mod determinism;
+mod signatures;
+#[cfg(feature = "store")]
+mod store;
+#[path = "../toy/mod.rs"]
 mod toy;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use turncoat_core::fault::{Effect, Fault, Mutate, When};
 use turncoat_core::ids::{NodeId, NodeSet};
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::rng::Rng;
-use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
-use turncoat_lab::campaign::{BoxError, Campaign, CampaignError, Make, Until};
+use turncoat_lab::campaign::{BoxError, Campaign, CampaignError, Until};
 use turncoat_lab::summary::Summary;
 
-/// In one run of a hundred, p0 tells p3 another slot.
-struct RareLiar(Scenario);
-
-impl Strategy for RareLiar {
-    fn next(&mut self, _: u64, rng: &mut Rng) -> Scenario {
-        let mut scenario = self.0.clone();
-        if rng.below(100) == 0 {
-            let to_p3 = When { to: vec![NodeId::replica(3).into()], ..When::default() };
-            let lie = Effect::Mutate(Mutate::Named("order.slot+1".to_owned()));
-            scenario.adversary.byzantine = NodeSet::one(NodeId::replica(0));
-            scenario.adversary.faults = vec![Fault { when: to_p3, effect: lie }];
-        }
-        scenario
-    }
-}
-
-fn rare_liar(base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
-    Ok(Box::new(RareLiar(base.clone())))
-}
-
-/// What the tests of one campaign share.
-struct Bench {
-    entry: Entry,
-    base: Scenario,
-    stop: AtomicBool,
-}
-
-impl Bench {
-    fn new() -> Self {
-        Self { entry: toy::toy(), base: Scenario::new("toy"), stop: AtomicBool::new(false) }
-    }
-
-    fn campaign<'a>(&'a self, make: &'a Make<'a>) -> Campaign<'a> {
-        Campaign {
-            entry: &self.entry,
-            base: &self.base,
-            make,
-            seed: Seed(7),
-            runs: Some(1003),
-            jobs: 1,
-            until: Until::Never,
-            stop: &self.stop,
-        }
-    }
-}
+use crate::bench::{Bench, rare_liar};
 
 fn run(campaign: &Campaign<'_>) -> Summary {
     campaign.run(&mut |_| {}).expect("the campaign runs")

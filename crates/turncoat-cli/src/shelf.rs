@@ -1,0 +1,118 @@
+//! Where campaigns are kept: in a file, if somebody gives one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::strategy::Strategy;
+use turncoat_lab::campaign::Campaign;
+use turncoat_lab::store::{Description, Store, resume};
+use turncoat_lab::summary::Summary;
+
+use crate::clock::Stopwatch;
+use crate::stop::Stop;
+use crate::{again, out};
+
+/// The options about the file.
+#[derive(clap::Args)]
+// Its group would have the name of that of the command's own `Args`.
+#[group(skip)]
+pub(crate) struct Args {
+    /// Keep every run in this file, a database of SQLite, for `turncoat report`
+    #[arg(long, value_name = "FILE", help_heading = "Store")]
+    db: Option<PathBuf>,
+
+    /// Go on with a campaign that the file has already
+    #[arg(long, requires = "db", help_heading = "Store")]
+    resume: bool,
+}
+
+/// A file for campaigns, or none.
+pub(crate) struct Shelf<'a> {
+    args: &'a Args,
+    store: Option<Store>,
+}
+
+/// A campaign's place in a table: see [`Description`].
+pub(crate) struct Label {
+    pub(crate) experiment: String,
+    pub(crate) variant: String,
+    pub(crate) row: String,
+    pub(crate) target: String,
+}
+
+impl<'a> Shelf<'a> {
+    /// Opens the file, if one is given. Whatever is wrong with it shows here, before anything runs.
+    pub(crate) fn open(args: &'a Args) -> Result<Self> {
+        Ok(Self { args, store: args.db.as_deref().map(Store::open).transpose()? })
+    }
+
+    /// Runs a campaign, or what is left of it, and keeps its runs.
+    pub(crate) fn run(
+        &mut self,
+        campaign: &Campaign<'_>,
+        description: impl FnOnce() -> Result<Description>,
+        watch: &mut (dyn FnMut(&Summary) + Send),
+    ) -> Result<Summary> {
+        let Some(mut store) = self.store.take() else { return Ok(campaign.run(watch)?) };
+        let place = store.place(&description()?)?;
+        if place.stored > 0 && !self.args.resume {
+            let file = self.args.db.clone().unwrap_or_default();
+            bail!(
+                "{} has {} runs of this campaign: go on with --resume, or give another file",
+                file.display(),
+                place.stored
+            );
+        }
+        let (so_far, over) = resume(&store, place, campaign)?;
+        if over || campaign.runs.is_some_and(|runs| runs <= so_far.runs) {
+            self.store = Some(store);
+            return Ok(so_far);
+        }
+        let clock = Stopwatch::start();
+        let writer = store.writer(place, (campaign.entry.mutations)());
+        let summary = campaign.go_on(so_far, Some(&mut |record| writer.keep(record)), watch);
+        let store = writer.finish()?;
+        let summary = summary?;
+        store.spell(place, summary.runs - place.stored, clock.seconds(), campaign.jobs)?;
+        self.store = Some(store);
+        Ok(summary)
+    }
+
+    /// Says how to go on, if somebody interrupted what is kept.
+    pub(crate) fn advise(&self, stop: &Stop) {
+        if stop.interrupted() && self.args.db.is_some() {
+            out::log("all runs so far are kept. To go on:");
+            out::log(again::with("--resume"));
+        }
+    }
+}
+
+/// What a store says about a campaign.
+pub(crate) fn describe(
+    label: Label,
+    entry: &Entry,
+    base: &Scenario,
+    strategy: (&str, &dyn Strategy),
+    params: &[(String, String)],
+    seed: Seed,
+    wanted: Option<u64>,
+) -> Description {
+    Description {
+        experiment: label.experiment,
+        variant: label.variant,
+        row: label.row,
+        target: label.target,
+        protocol: entry.name.to_owned(),
+        strategy: strategy.0.to_owned(),
+        // The last value of a parameter counts.
+        params: params.iter().cloned().collect::<BTreeMap<_, _>>(),
+        base: base.to_toml(),
+        seed,
+        learns: strategy.1.learns(),
+        wanted,
+        marks: entry.marks.iter().map(|&mark| mark.to_owned()).collect(),
+    }
+}

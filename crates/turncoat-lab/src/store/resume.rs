@@ -1,0 +1,47 @@
+//! Where a campaign stopped, and whether it can go on there.
+
+use std::collections::BTreeMap;
+
+use turncoat_core::outcome::Property;
+
+use super::{Place, Store, StoreError};
+use crate::campaign::{Campaign, CampaignError};
+use crate::summary::{Finding, Summary};
+
+/// A campaign that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is stored is not what would run now.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+}
+
+/// What the stored runs of a campaign came to, and whether the last of them ended it.
+///
+/// The first run of each violated property is executed again, for what is not stored of it, and so is the last run: if
+/// one of them is not what it was, the campaign must not go on.
+pub fn resume(store: &Store, place: Place, campaign: &Campaign<'_>) -> Result<(Summary, bool), ResumeError> {
+    let mut summary = Summary::default();
+    let mut firsts: BTreeMap<Property, (u64, u64)> = BTreeMap::new();
+    let mut last = None;
+    store.runs(place, &mut |record| {
+        let this = (record.index, record.outcome.fingerprint);
+        for violation in &record.outcome.violations {
+            firsts.entry(violation.property).or_insert(this);
+        }
+        summary.count(record.index, &record.outcome);
+        summary.blame(&record.bugs);
+        last = Some(this);
+    })?;
+    for (property, (index, fingerprint)) in firsts {
+        let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;
+        let violation = outcome.violation(property).cloned().ok_or(CampaignError::Changed { index })?;
+        summary.first.insert(property, Finding { index, violation, scenario, fingerprint });
+    }
+    let Some((index, fingerprint)) = last else { return Ok((summary, false)) };
+    let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;
+    Ok((summary, campaign.ends_with(index, &scenario, &outcome)))
+}

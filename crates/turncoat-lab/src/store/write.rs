@@ -1,0 +1,161 @@
+//! One writer: a thread that puts runs into the file, many in one transaction.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+use turncoat_core::message::MutationTable;
+use turncoat_core::outcome::End;
+
+use super::{Place, Store, StoreError};
+use crate::campaign::Record;
+use crate::signature::{Kinds, Traits};
+
+/// Runs in one transaction.
+const BATCH: usize = 1000;
+
+/// How long the writer waits for a batch to fill up. A campaign that is killed loses what it did in that time.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Writes the runs of one campaign.
+#[derive(Debug)]
+pub struct Writer {
+    records: SyncSender<Record>,
+    thread: JoinHandle<(Store, Result<(), StoreError>)>,
+}
+
+impl Store {
+    /// Starts to write runs of a campaign. The mutation table is that of its protocol.
+    pub fn writer(self, place: Place, table: MutationTable) -> Writer {
+        let (records, received) = sync_channel(BATCH);
+        let thread = thread::spawn(move || {
+            let mut store = self;
+            let written = Clerk::new(&store.db, place, table)
+                .and_then(|mut clerk| clerk.work(&mut store.db, &received))
+                .map_err(|error| store.unwritable(&error));
+            (store, written)
+        });
+        Writer { records, thread }
+    }
+}
+
+impl Writer {
+    /// Takes a run. Says no when the file can take no more; [`Writer::finish`] knows why.
+    pub fn keep(&self, record: Record) -> bool {
+        self.records.send(record).is_ok()
+    }
+
+    /// Writes what is left, and gives the store back.
+    pub fn finish(self) -> Result<Store, StoreError> {
+        drop(self.records);
+        let (store, written) = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.map(|()| store)
+    }
+}
+
+/// What the thread knows.
+struct Clerk {
+    campaign: i64,
+    table: MutationTable,
+    signatures: Kinds,
+    /// Words with their numbers.
+    names: BTreeMap<String, i64>,
+}
+
+impl Clerk {
+    fn new(db: &Connection, place: Place, table: MutationTable) -> rusqlite::Result<Self> {
+        let pairs = |sql: &str, id: Option<i64>| -> rusqlite::Result<BTreeMap<String, i64>> {
+            let mut statement = db.prepare(sql)?;
+            let rows =
+                statement.query_map(rusqlite::params_from_iter(id), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        Ok(Self {
+            campaign: place.id,
+            table,
+            signatures: Kinds::new(pairs(
+                "SELECT text, id FROM signatures WHERE campaign = ?1",
+                Some(place.id),
+            )?),
+            names: pairs("SELECT name, id FROM names", None)?,
+        })
+    }
+
+    fn work(&mut self, db: &mut Connection, received: &Receiver<Record>) -> rusqlite::Result<()> {
+        while let Ok(first) = received.recv() {
+            let batch = db.transaction()?;
+            self.put(&batch, &first)?;
+            for _ in 1..BATCH {
+                let Ok(record) = received.recv_timeout(PATIENCE) else { break };
+                self.put(&batch, &record)?;
+            }
+            batch.commit()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, db: &Connection, record: &Record) -> rusqlite::Result<()> {
+        let Record { index, outcome, scenario, bugs } = record;
+        let (run, injected) = (*index as i64, &outcome.injected);
+        let end = match outcome.end {
+            End::Goal => self.name(db, "goal")?,
+            End::Quiet => self.name(db, "quiet")?,
+            End::Stopped => self.name(db, "stopped")?,
+            End::Limit(name) => self.name(db, &format!("limit on {name}"))?,
+        };
+        db.prepare_cached(
+            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+        )?
+        .execute(params![
+            self.campaign,
+            run,
+            end,
+            outcome.calm,
+            outcome.over_budget,
+            outcome.steps as i64,
+            outcome.deliveries as i64,
+            outcome.commits,
+            outcome.completed,
+            injected.faults,
+            injected.dropped,
+            injected.held,
+            injected.mutated,
+            injected.accepted,
+            injected.refused,
+            injected.garbage,
+            outcome.marks as i64,
+            outcome.fingerprint as i64,
+        ])?;
+        let Some(scenario) = scenario else { return Ok(()) };
+        for (nth, violation) in outcome.violations.iter().enumerate() {
+            let traits = Traits::of(violation, scenario, outcome);
+            let (signature, new) = self.signatures.number(traits, &self.table);
+            if let Some(words) = new {
+                db.execute(
+                    "INSERT INTO signatures VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![self.campaign, signature, words, run, violation.detail, scenario.to_toml()],
+                )?;
+            }
+            let bug = bugs.get(nth).map(|bug| self.name(db, bug)).transpose()?;
+            let (property, rule) =
+                (self.name(db, violation.property.name())?, self.name(db, violation.rule)?);
+            let step = violation.step as i64;
+            db.prepare_cached("INSERT INTO violations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+                .execute(params![self.campaign, run, nth as i64, property, rule, step, signature, bug])?;
+        }
+        Ok(())
+    }
+
+    /// The number of a word.
+    fn name(&mut self, db: &Connection, name: &str) -> rusqlite::Result<i64> {
+        if let Some(&id) = self.names.get(name) {
+            return Ok(id);
+        }
+        db.execute("INSERT INTO names (name) VALUES (?1)", [name])?;
+        let id = db.last_insert_rowid();
+        self.names.insert(name.to_owned(), id);
+        Ok(id)
+    }
+}
