@@ -5,7 +5,8 @@
 #   checks/readme.sh --write    puts into the README what the commands print now
 #
 # A console block is a command and its output: all of it, or its first lines, `...`, and its last lines. Times differ
-# and are not compared. A rust block is a part of the example, a toml block a part of a scenario of docs/scenarios or suite.
+# and are not compared. A rust block is a part of the example, a toml block a part of a scenario of docs/scenarios or suite,
+# or of docs/turncoat.toml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fence='```'
@@ -61,7 +62,7 @@ while IFS= read -r line; do
         case $kind in
         console) console "$block" ;;
         rust) quoted "$block" crates/turncoat/examples/bracha.rs ;;
-        toml) quoted "$block" docs/scenarios/*.toml suite/*/*.toml ;;
+        toml) quoted "$block" docs/turncoat.toml docs/scenarios/*.toml suite/*/*.toml ;;
         *) echo "$block" ;;
         esac
         kind='' && echo "$line"

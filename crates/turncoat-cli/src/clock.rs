@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Deserializer, Serializer, de};
+
 /// Measures how long something takes.
 #[derive(Clone, Copy)]
 pub(crate) struct Stopwatch(Instant);
@@ -37,9 +39,45 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a number and a unit: 500ms, 10s, 5m, 1h".to_owned())
 }
 
+/// A duration in the largest unit that has no fraction.
+pub(crate) fn text(time: Duration) -> String {
+    let milliseconds = time.as_millis();
+    let units = [("h", 3_600_000), ("m", 60_000), ("s", 1000)];
+    match units.into_iter().find(|(_, unit)| milliseconds > 0 && milliseconds.is_multiple_of(*unit)) {
+        Some((name, unit)) => format!("{}{name}", milliseconds / unit),
+        None => format!("{milliseconds}ms"),
+    }
+}
+
+/// A duration as files have it.
+pub(crate) mod as_text {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(time: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => s.serialize_some(&text(*time)),
+            None => s.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Duration>, D::Error> {
+        // A number is no duration either, and the same words help.
+        let value = toml::Value::deserialize(d)?;
+        duration(value.as_str().unwrap_or_default()).map(Some).map_err(de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_is_read_as_it_was_written() {
+        for same in ["500ms", "10s", "5m", "1h", "90s", "0ms"] {
+            assert_eq!(duration(same).map(text).as_deref(), Ok(same));
+        }
+        assert_eq!(duration("120s").map(text).as_deref(), Ok("2m"));
+    }
 
     #[test]
     fn a_duration_has_a_number_and_a_unit() {

@@ -11,9 +11,10 @@ use crate::out;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// All ran, nothing was found.
+    /// All ran, nothing was found; with `--expect`, what was expected.
     Clean = 0,
-    /// A property does not hold: something to look at, as with `grep` and `diff`.
+    /// A property does not hold: something to look at, as with `grep` and `diff`. With `--expect`, all hold that
+    /// should not.
     Violation = 1,
     /// The command line or a file is not right.
     BadInput = 2,
@@ -32,7 +33,8 @@ pub(crate) const TABLE: &str = "\
 Exit codes:
   0  nothing found        3  a run did not repeat    70   internal error
   1  violation found      4  nothing ran             130  interrupted
-  2  bad usage or input";
+  2  bad usage or input
+With --expect violation, 0 and 1 change places.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

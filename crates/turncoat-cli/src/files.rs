@@ -17,14 +17,14 @@ pub(crate) fn read(path: &Path) -> Result<Scenario> {
     Scenario::parse(&text(path)?).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// Reads the text of a scenario.
+/// Reads the text of a file.
 pub(crate) fn text(path: &Path) -> Result<String> {
     let name = path.display();
     if path.is_dir() {
-        bail!("{name} is a folder: give a scenario file");
+        bail!("{name} is a folder: give a file");
     }
     let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
-    String::from_utf8(bytes).map_err(|_| anyhow!("{name} is no scenario: it is not text"))
+    String::from_utf8(bytes).map_err(|_| anyhow!("{name} is not text"))
 }
 
 /// Writes a scenario with what it showed, for people above, for `replay` inside.
@@ -60,7 +60,7 @@ pub(crate) fn save(finding: &Finding) -> Result<PathBuf> {
 }
 
 /// Under a temporary name first: whoever reads `path` sees all of it or nothing.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", process::id()));
     let temporary = path.with_file_name(name);

@@ -2,11 +2,19 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod campaign;
+mod cases;
 mod clock;
 mod commands;
+mod config;
+mod config_file;
 mod exit;
+mod expect;
 mod files;
+mod github;
+mod junit;
 mod out;
+mod output;
 mod progress;
 mod registry;
 mod rows;

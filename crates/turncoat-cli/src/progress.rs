@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use turncoat_lab::summary::Summary;
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use turncoat_lab::summary::{Injections, Summary};
 
 use crate::clock::Stopwatch;
 use crate::out;
@@ -14,32 +14,35 @@ use crate::out;
 pub(crate) struct Progress {
     clock: Stopwatch,
     runs: Option<u64>,
+    time: Option<Duration>,
     bar: Option<ProgressBar>,
     every: Duration,
     next: Duration,
+    /// How many runs others have done before.
+    before: Option<u64>,
 }
 
 impl Progress {
     pub(crate) fn new(clock: Stopwatch, runs: Option<u64>) -> Self {
         let bar = stderr().is_terminal().then(|| bar(runs));
         let every = if bar.is_some() { Duration::from_millis(100) } else { Duration::from_secs(30) };
-        Self { clock, runs, bar, every, next: every }
+        Self { clock, runs, time: None, bar, every, next: every, before: None }
+    }
+
+    /// It ends at this time at the latest.
+    pub(crate) fn within(self, time: Option<Duration>) -> Self {
+        Self { time, ..self }
     }
 
     /// Shows where the campaign is. Called very often, so it mostly does nothing.
     pub(crate) fn show(&mut self, so_far: &Summary) {
         let elapsed = self.clock.elapsed();
+        self.before.get_or_insert(so_far.runs);
         if elapsed < self.next {
             return;
         }
         self.next = elapsed + self.every;
-        let runs = so_far.runs as f64;
-        let figures = format!(
-            "{}  {} violating  {:.2} faults/run",
-            rate(runs / elapsed.as_secs_f64(), "runs"),
-            so_far.violating,
-            so_far.injected.faults as f64 / runs
-        );
+        let figures = self.figures(so_far, elapsed);
         match &self.bar {
             Some(bar) => {
                 bar.set_position(so_far.runs);
@@ -60,6 +63,30 @@ impl Progress {
         }
     }
 
+    /// How fast it is, what the adversary does, and how long it will take.
+    fn figures(&self, so_far: &Summary, elapsed: Duration) -> String {
+        let (runs, Injections { faults, mutated, accepted, .. }) = (so_far.runs as f64, so_far.injected);
+        let speed = (so_far.runs - self.before.unwrap_or(0)) as f64 / elapsed.as_secs_f64();
+        let mut figures = format!(
+            "{}  {} violating  {:.2} faults/run",
+            rate(speed, "runs"),
+            so_far.violating,
+            faults as f64 / runs
+        );
+        if mutated > 0 {
+            let share = 100.0 * accepted as f64 / mutated as f64;
+            figures.push_str(&format!("  {share:.0} % of mutations accepted"));
+        }
+        let seconds = self.runs.map(|all| all.saturating_sub(so_far.runs) as f64 / speed);
+        // No run yet: no speed, and no end.
+        let by_runs = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let by_time = self.time.map(|time| time.saturating_sub(elapsed));
+        if let Some(left) = by_runs.into_iter().chain(by_time).min() {
+            figures.push_str(&format!("  {:#} left", HumanDuration(left)));
+        }
+        figures
+    }
+
     /// Makes room for the results.
     pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
@@ -70,7 +97,7 @@ impl Progress {
 
 fn bar(runs: Option<u64>) -> ProgressBar {
     let (bar, template) = match runs {
-        Some(runs) => (ProgressBar::new(runs), "{bar:30} {pos}/{len} runs  {msg}  {eta} left"),
+        Some(runs) => (ProgressBar::new(runs), "{bar:30} {pos}/{len} runs  {msg}"),
         None => (ProgressBar::new_spinner(), "{spinner} {elapsed} {pos} runs  {msg}"),
     };
     match ProgressStyle::with_template(template) {
@@ -85,5 +112,27 @@ pub(crate) fn rate(per_second: f64, what: &str) -> String {
         x if x >= 1e6 => format!("{:.2} M {what}/s", x / 1e6),
         x if x >= 1e4 => format!("{:.1} k {what}/s", x / 1e3),
         x => format!("{x:.0} {what}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_the_adversary_does_and_how_long_it_will_take() {
+        let injected = Injections { faults: 300, mutated: 80, accepted: 40, ..Injections::default() };
+        let so_far = Summary { runs: 100, violating: 2, injected, ..Summary::default() };
+        let shown = |runs, time| {
+            let progress = Progress::new(Stopwatch::start(), runs).within(time);
+            progress.figures(&so_far, Duration::from_secs(10))
+        };
+        let figures = "10 runs/s  2 violating  3.00 faults/run  50 % of mutations accepted";
+        assert_eq!(shown(None, None), figures);
+        assert_eq!(shown(Some(1300), None), format!("{figures}  2m left"));
+        // Whichever is over first.
+        let time = Some(Duration::from_secs(70));
+        assert_eq!(shown(Some(1300), time), format!("{figures}  60s left"));
+        assert_eq!(shown(Some(200), time), format!("{figures}  10s left"));
     }
 }

@@ -1,6 +1,6 @@
 //! What runs: the options that `run` and `fuzz` share, and the scenario and strategy that they mean.
 //!
-//! They change a [`Start`]: a protocol, or a bug of the suite. Options are applied from the general to the
+//! They change a [`Start`]: a configuration, or a bug of the suite. Options are applied from the general to the
 //! particular: the flags of the protocol, the size of the cluster, the other options, and last what `--set` says.
 
 use std::sync::Arc;
@@ -9,6 +9,8 @@ use std::thread::available_parallelism;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::value_parser;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
@@ -16,11 +18,15 @@ use turncoat_lab::campaign::BoxError;
 use turncoat_lab::store::Description;
 use turncoat_lab::suite::{Bug, Hunt};
 
+use crate::config::Config;
 use crate::registry;
 use crate::shelf::{self, Label};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
-pub(crate) const SEED: &str = "0x5eed";
+const SEED: Seed = Seed(0x5eed);
+
+/// The most threads.
+const JOBS: u16 = 1024;
 
 /// Who draws the scenarios of a campaign when nobody says.
 const STRATEGY: &str = "byzzfuzz";
@@ -31,38 +37,89 @@ pub(crate) struct Start {
     base: Scenario,
     /// How to search where options do not say.
     hunt: Hunt,
+    /// The size of the cluster, n and f, as far as it is given.
+    size: [Option<usize>; 2],
 }
 
 impl Start {
-    /// A protocol, with defaults for all else.
-    pub(crate) fn protocol(name: &str) -> Result<Self> {
-        let entry = registry::protocol(name)?;
-        Ok(Self { base: Scenario::new(entry.name), entry, hunt: Hunt::default() })
+    /// The protocol that a configuration names, and all else that it says.
+    pub(crate) fn config(config: &Config) -> Result<Self> {
+        let Some(name) = config.text("protocol.name") else {
+            bail!("no protocol: name one, as in `turncoat fuzz pbft`, or in turncoat.toml under [protocol]");
+        };
+        let entry = registry::protocol(name).with_context(|| config.place("protocol.name"))?;
+        let mut base = Scenario::new(entry.name);
+        for (path, value) in config.of_scenario() {
+            if let Some(key) = path.strip_prefix("protocol.") {
+                fits(&entry, key, value).with_context(|| config.place(path))?;
+            }
+            base = base.with(path, value.clone()).with_context(|| config.place(path))?;
+        }
+        let params = config.params()?;
+        let hunt = Hunt {
+            strategy: config.text("strategy.name").map(str::to_owned),
+            set: params,
+            ..Hunt::default()
+        };
+        let given = |path, value| config.has(path).then_some(value);
+        let size = [given("cluster.n", base.cluster.n), given("cluster.f", base.cluster.f)];
+        Ok(Self { entry, base, hunt, size })
     }
 
     /// A bug of the suite.
     pub(crate) fn bug(bug: &Bug) -> Result<Self> {
         let base = bug.base().with_context(|| bug.id.clone())?;
-        Ok(Self { entry: registry::protocol(&base.protocol.name)?, base, hunt: bug.facts.hunt.clone() })
+        let entry = registry::protocol(&base.protocol.name)?;
+        Ok(Self { entry, base, hunt: bug.facts.hunt.clone(), size: [None; 2] })
     }
 }
 
+/// Whether a protocol's configuration has a key, and the value means something.
+fn fits(entry: &Entry, key: &str, value: &toml::Value) -> Result<()> {
+    if !entry.config.contains_key(key) {
+        let known: Vec<&str> = entry.config.keys().map(String::as_str).collect();
+        return Err(registry::unknown(&format!("key of {}", entry.name), key, &known));
+    }
+    let mut config = entry.preset.clone();
+    config.insert(key.to_owned(), value.clone());
+    if (entry.bound)(&config, 1).is_none() {
+        // It reads the configuration first, so that is what it complains about.
+        let alone = Scenario::new(entry.name).with(&format!("protocol.{key}"), value.clone())?;
+        entry.runner().validate(&alone).with_context(|| format!("`{key}`"))?;
+    }
+    Ok(())
+}
+
 /// What draws and runs a campaign: options that all commands with campaigns share.
-#[derive(Args)]
+#[derive(Args, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Engine {
     /// Where all draws come from, decimal or 0x...: campaigns that differ in one parameter share them
-    #[arg(long, value_name = "SEED", default_value = SEED)]
-    pub(crate) seed: Seed,
+    /// [default: 0x5eed]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<Seed>,
 
-    /// Threads; 0 for all cores
-    #[arg(short, long, value_name = "N", default_value_t, value_parser = value_parser!(u16).range(..=1024))]
-    jobs: u16,
+    /// Threads; 0 for all cores [default: 0]
+    #[arg(short, long, value_name = "N", value_parser = value_parser!(u16).range(..=i64::from(JOBS)))]
+    #[serde(deserialize_with = "jobs")]
+    pub(crate) jobs: Option<u16>,
+}
+
+/// A file may say no more than the command line.
+fn jobs<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u16>, D::Error> {
+    let jobs = u16::deserialize(d)?;
+    if jobs > JOBS { Err(D::Error::custom(format!("{jobs} is not in 0..={JOBS}"))) } else { Ok(Some(jobs)) }
 }
 
 impl Engine {
+    /// The seed.
+    pub(crate) fn seed(&self) -> Seed {
+        self.seed.unwrap_or(SEED)
+    }
+
     /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
-        match self.jobs {
+        match self.jobs.unwrap_or_default() {
             0 => available_parallelism().map_or(1, usize::from),
             jobs => usize::from(jobs),
         }
@@ -122,7 +179,7 @@ pub(crate) struct Prepared {
 impl Setup {
     /// What the options mean, with this strategy. All mistakes show here, before anything runs.
     pub(crate) fn prepare(&self, start: Start, strategy: Option<&str>) -> Result<Prepared> {
-        let Start { entry, base, hunt } = start;
+        let Start { entry, base, hunt, size } = start;
         let hunter = hunt.strategy.as_deref();
         let info = registry::strategy(strategy.or(hunter).unwrap_or(STRATEGY))?;
         let (paths, given) = self.assignments()?;
@@ -136,7 +193,7 @@ impl Setup {
                 return Err(registry::unknown(&what, name, &known));
             }
         }
-        let base = self.scenario(&entry, base, &paths)?;
+        let base = self.scenario(&entry, base, size, &paths)?;
         let prepared = Prepared { entry, base, strategy: info.name, params };
         prepared.entry.runner().validate(&prepared.base)?;
         prepared.make(&prepared.base).map_err(|error| anyhow!(error))?;
@@ -153,7 +210,36 @@ impl Setup {
         Ok(all.into_iter().partition(|(path, _)| path.contains('.')))
     }
 
-    fn scenario(&self, entry: &Entry, mut base: Scenario, paths: &Assignments) -> Result<Scenario> {
+    /// The keys that the options set, each with its option.
+    pub(crate) fn origins(&self) -> Vec<(String, &'static str)> {
+        let options = [
+            ("cluster.n", "-n", self.n.is_some()),
+            ("cluster.f", "-f", self.f.is_some()),
+            ("cluster.clients", "--clients", self.clients.is_some()),
+            ("cluster.over-budget", "--over-budget", self.over_budget),
+            ("workload.requests", "--requests", self.requests.is_some()),
+            ("scheduler.name", "--scheduler", self.scheduler.is_some()),
+            ("protocol.flags", "--with", !self.with.is_empty()),
+            ("protocol.flags", "--without", !self.without.is_empty()),
+        ];
+        let given = options.into_iter().filter(|&(.., given)| given);
+        let set = self.set.iter().map(|text| {
+            let path = text.split('=').next().unwrap_or_default().trim();
+            match path.split('.').collect::<Vec<_>>()[..] {
+                [table, key, ..] => (format!("{table}.{key}"), "--set"),
+                _ => (format!("strategy.{path}"), "--set"),
+            }
+        });
+        given.map(|(path, option, _)| (path.to_owned(), option)).chain(set).collect()
+    }
+
+    fn scenario(
+        &self,
+        entry: &Entry,
+        mut base: Scenario,
+        size: [Option<usize>; 2],
+        paths: &Assignments,
+    ) -> Result<Scenario> {
         let mut flags: Vec<String> = match base.protocol.config.get("flags") {
             Some(flags) => flags.clone().try_into().context("protocol.flags")?,
             None => entry.preset_flags(),
@@ -172,7 +258,7 @@ impl Setup {
         if let Some(scheduler) = &self.scheduler {
             Arc::make_mut(&mut base.scheduler).name = registry::scheduler(scheduler)?;
         }
-        let (n, f) = self.size(entry, &base);
+        let (n, f) = self.size(entry, &base, size);
         let cluster = Arc::make_mut(&mut base.cluster);
         (cluster.n, cluster.f) = (n, f);
         cluster.clients = self.clients.map_or(cluster.clients, usize::from);
@@ -184,12 +270,12 @@ impl Setup {
     }
 
     /// The size of the cluster, n and f: what is not given follows from what is.
-    fn size(&self, entry: &Entry, base: &Scenario) -> (usize, usize) {
+    fn size(&self, entry: &Entry, base: &Scenario, [n, f]: [Option<usize>; 2]) -> (usize, usize) {
         let mut config = entry.preset.clone();
         config.extend(base.protocol.config.clone());
         // A configuration without a bound is not right: the runner will say why.
         let bound = |f| (entry.bound)(&config, f).unwrap_or_default();
-        match (self.n.map(usize::from), self.f.map(usize::from)) {
+        match (self.n.map(usize::from).or(n), self.f.map(usize::from).or(f)) {
             (Some(n), Some(f)) => (n, f),
             (Some(n), None) => (n, usize::from(bound(1) <= n)),
             (None, Some(f)) => (bound(f), f),
@@ -201,13 +287,12 @@ impl Setup {
 /// Paths or names with their values, as text.
 type Assignments = Vec<(String, String)>;
 
-/// The scenario with one of its keys set. Text that is no TOML value is a string.
+/// The scenario with one of its keys set.
 fn assign(base: &Scenario, (path, text): &(String, String)) -> Result<Scenario> {
     if path == "protocol.name" {
         bail!("`--set protocol.name`: the protocol is the first argument, `{}`", base.protocol.name);
     }
-    let value = text.parse().unwrap_or_else(|_| toml::Value::String(text.clone()));
-    base.with(path, value).with_context(|| format!("`--set {path}={text}`"))
+    base.with(path, value(text)).with_context(|| format!("`--set {path}={text}`"))
 }
 
 impl Prepared {
@@ -235,6 +320,33 @@ impl Prepared {
         let strategy = (self.strategy, &*strategy as &dyn Strategy);
         Ok(shelf::describe(label, &self.entry, &self.base, strategy, &self.params, seed, wanted))
     }
+
+    /// All of it as the tables of a configuration, defaults included.
+    pub(crate) fn tables(&self) -> Result<toml::Table> {
+        let mut tables = self.base.to_table();
+        tables.retain(|_, value| value.is_table());
+        let mut protocol = toml::Table::from_iter([("name".to_owned(), self.entry.name.into())]);
+        protocol.extend(self.entry.config.clone());
+        protocol.extend(self.base.protocol.config.clone());
+        tables.insert("protocol".to_owned(), protocol.into());
+        let mut strategy = toml::Table::from_iter([("name".to_owned(), self.strategy.into())]);
+        let defaults = registry::strategy(self.strategy)?.params.iter();
+        let defaults = defaults.map(|param| (param.name.to_owned(), param.default.to_owned()));
+        strategy.extend(defaults.chain(self.params.clone()).map(|(name, text)| (name, value(&text))));
+        tables.insert("strategy".to_owned(), strategy.into());
+        Ok(tables)
+    }
+
+    /// What they would be without options and configuration.
+    pub(crate) fn defaults(&self) -> Result<toml::Table> {
+        let base = Scenario::new(self.entry.name);
+        Self { entry: self.entry.clone(), base, strategy: self.strategy, params: Vec::new() }.tables()
+    }
+}
+
+/// Text as a value: what is no TOML is a string.
+pub(crate) fn value(text: &str) -> toml::Value {
+    text.parse().unwrap_or_else(|_| toml::Value::String(text.to_owned()))
 }
 
 #[cfg(test)]

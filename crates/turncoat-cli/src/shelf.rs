@@ -1,7 +1,7 @@
 //! Where campaigns are kept: in a file, if somebody gives one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use turncoat_core::runner::Entry;
@@ -15,21 +15,24 @@ use crate::clock::Stopwatch;
 use crate::stop::Stop;
 use crate::{again, out};
 
-/// The options about the file.
+/// The options about the file, for commands whose campaigns are not of `turncoat.toml`.
 #[derive(clap::Args)]
+// Its group would have the name of that of the command's own `Args`.
+#[group(skip)]
 pub(crate) struct Args {
     /// Keep every run in this file, a database of SQLite, for `turncoat report`
     #[arg(long, value_name = "FILE", help_heading = "Store")]
-    db: Option<PathBuf>,
+    pub(crate) db: Option<PathBuf>,
 
     /// Go on with a campaign that the file has already
-    #[arg(long, requires = "db", help_heading = "Store")]
-    resume: bool,
+    #[arg(long, help_heading = "Store")]
+    pub(crate) resume: bool,
 }
 
 /// A file for campaigns, or none.
-pub(crate) struct Shelf<'a> {
-    args: &'a Args,
+pub(crate) struct Shelf {
+    db: Option<PathBuf>,
+    resume: bool,
     store: Option<Store>,
 }
 
@@ -41,10 +44,13 @@ pub(crate) struct Label {
     pub(crate) target: String,
 }
 
-impl<'a> Shelf<'a> {
+impl Shelf {
     /// Opens the file, if one is given. Whatever is wrong with it shows here, before anything runs.
-    pub(crate) fn open(args: &'a Args) -> Result<Self> {
-        Ok(Self { args, store: args.db.as_deref().map(Store::open).transpose()? })
+    pub(crate) fn open(db: Option<&Path>, resume: bool) -> Result<Self> {
+        if db.is_none() && resume {
+            bail!("`--resume` goes on with a campaign in a file: say in which, with `--db FILE`");
+        }
+        Ok(Self { db: db.map(Path::to_owned), resume, store: db.map(Store::open).transpose()? })
     }
 
     /// Runs a campaign, or what is left of it, and keeps its runs.
@@ -56,8 +62,8 @@ impl<'a> Shelf<'a> {
     ) -> Result<Summary> {
         let Some(mut store) = self.store.take() else { return Ok(campaign.run(watch)?) };
         let place = store.place(&description()?)?;
-        if place.stored > 0 && !self.args.resume {
-            let file = self.args.db.clone().unwrap_or_default();
+        if place.stored > 0 && !self.resume {
+            let file = self.db.clone().unwrap_or_default();
             bail!(
                 "{} has {} runs of this campaign: go on with --resume, or give another file",
                 file.display(),
@@ -81,7 +87,7 @@ impl<'a> Shelf<'a> {
 
     /// Says how to go on, if somebody interrupted what is kept.
     pub(crate) fn advise(&self, stop: &Stop) {
-        if stop.interrupted() && self.args.db.is_some() {
+        if stop.interrupted() && self.db.is_some() {
             out::log("all runs so far are kept. To go on:");
             out::log(again::with("--resume"));
         }

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use turncoat_core::outcome::Property;
+use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
+use crate::cases::{Case, Cases, Verdict};
+use crate::expect::{self, Wanted};
 use crate::out;
 use crate::progress::rate;
 use crate::show::row;
@@ -29,6 +31,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// Where it was saved.
     pub(crate) files: BTreeMap<Property, PathBuf>,
+    /// The runs among them that were another run when they were run again.
+    pub(crate) unrepeatable: Vec<u64>,
 }
 
 /// A violation as JSON has it.
@@ -52,6 +56,47 @@ impl Tally<'_> {
             file: self.files.get(&property),
             seconds: self.found_at.get(&property).copied(),
         }
+    }
+
+    /// What to say about the first violation of each property: what it is, and how to see it again.
+    pub(crate) fn found(&self) -> BTreeMap<Property, String> {
+        let words = |(&property, finding): (&Property, &Finding)| {
+            let replay = self.replay(property).map(|command| format!("\n{command}"));
+            (property, format!("{}{}", violated(finding), replay.unwrap_or_default()))
+        };
+        self.summary.first.iter().map(words).collect()
+    }
+
+    /// The command that runs the first violation of a property again.
+    pub(crate) fn replay(&self, property: Property) -> Option<String> {
+        self.files.get(&property).map(|file| format!("turncoat replay {}", file.display()))
+    }
+
+    /// All that was asked, for machines.
+    pub(crate) fn cases(&self, expect: Option<Wanted>) -> Cases {
+        let found = self.found();
+        let broken = |name: String, why: String| Case {
+            class: self.strategy.to_owned(),
+            name,
+            verdict: Verdict::Broken(why),
+        };
+        let unrepeatable = self.unrepeatable.iter().map(|run| {
+            let why = format!("{} depends on more than its scenario", self.entry.name);
+            broken(format!("run {run}"), format!("run {run} was another one when it was run again: {why}"))
+        });
+        let nothing =
+            (self.summary.runs == 0).then(|| broken("campaign".to_owned(), "nothing ran".to_owned()));
+        let runs = self.summary.runs;
+        let clean = match found.is_empty() {
+            true => format!("no violation in {runs} runs"),
+            false => found.values().cloned().collect::<Vec<_>>().join("\n"),
+        };
+        let cases = expect::cases(expect, self.strategy, &found)
+            .into_iter()
+            .chain(unrepeatable)
+            .chain(nothing)
+            .collect();
+        Cases { suite: self.entry.name.to_owned(), cases, clean, seconds: self.seconds }
     }
 
     /// JSON lines: each first violation, then the summary.
@@ -151,9 +196,8 @@ impl Tally<'_> {
         let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
         row("marks", none_or(&marks.collect::<Vec<_>>()))?;
         row("fingerprint", Seed(self.summary.fingerprint))?;
-        for (property, Finding { index, violation, .. }) in first {
-            let (step, detail) = (violation.step, &violation.detail);
-            out::line(format_args!("{property} violated in run {index} at step {step}: {detail}"))?;
+        for (property, finding) in first {
+            out::line(violated(finding))?;
             if let Some(file) = self.files.get(property) {
                 out::line(format_args!("  saved as {}", file.display()))?;
             }
@@ -163,6 +207,11 @@ impl Tally<'_> {
         }
         Ok(())
     }
+}
+
+fn violated(Finding { index, violation, .. }: &Finding) -> String {
+    let Violation { property, step, detail, .. } = violation;
+    format!("{property} violated in run {index} at step {step}: {detail}")
 }
 
 fn none_or(items: &[String]) -> String {

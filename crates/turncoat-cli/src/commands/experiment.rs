@@ -88,7 +88,7 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let file = format!("experiments/{}.toml", args.name);
     let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
     let runs = args.runs.unwrap_or(experiment.runs);
-    let mut shelf = Shelf::open(&args.shelf)?;
+    let mut shelf = Shelf::open(args.shelf.db.as_deref(), args.shelf.resume)?;
     let stop = Stop::on_interrupt()?;
     let mut progress = Progress::new(Stopwatch::start(), Some(runs * cells.len() as u64));
     let mut results = Vec::new();
@@ -153,7 +153,7 @@ fn campaign(
     args: &Args,
     runs: u64,
     stop: &Stop,
-    shelf: &mut Shelf<'_>,
+    shelf: &mut Shelf,
     watch: &mut (dyn FnMut(&Summary) + Send),
 ) -> Result<Summary> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
@@ -165,7 +165,7 @@ fn campaign(
         entry: &entry,
         base: &cell.base,
         make: &make,
-        seed: args.engine.seed,
+        seed: args.engine.seed(),
         runs: Some(runs),
         jobs: args.engine.threads(),
         until: Until::Never,
@@ -181,7 +181,7 @@ fn campaign(
         };
         let strategy = make(&cell.base).map_err(|error| anyhow!(error))?;
         let strategy = (cell.strategy.as_str(), &*strategy as &dyn Strategy);
-        Ok(shelf::describe(label, &entry, &cell.base, strategy, &cell.params, args.engine.seed, Some(runs)))
+        Ok(shelf::describe(label, &entry, &cell.base, strategy, &cell.params, args.engine.seed(), Some(runs)))
     };
     shelf.run(&campaign, describe, watch)
 }

@@ -1,28 +1,30 @@
 //! `turncoat fuzz`: a campaign, until something is found or the budget is used up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
-use clap::{ArgGroup, ValueEnum};
+use clap::ArgGroup;
 use turncoat_core::outcome::{Outcome, Property};
+use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, Until};
-use turncoat_lab::summary::Summary;
+use turncoat_lab::summary::{Finding, Summary};
 
-use crate::clock::{self, Stopwatch};
-use crate::exit::Exit;
+use crate::campaign::{Keys, When};
+use crate::cases::Cases;
+use crate::clock::Stopwatch;
+use crate::config::{Config, Given, Source};
+use crate::exit::{self, Exit};
+use crate::expect::{self, Wanted};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::setup::{Engine, Setup, Start};
-use crate::shelf::{self, Shelf};
+use crate::setup::{Setup, Start};
+use crate::shelf::Shelf;
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
-
-/// Runs when neither a number nor a time is given.
-const RUNS: u64 = 10_000;
 
 const NOTES: &str = "\
 The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so
@@ -32,12 +34,18 @@ that first contact is reproducible. The first violation of each property is save
 With --bug the protocol, its flags, the cluster and the workload are those of the bug's witness, and strategy,
 scheduler and parameters those that its row names, as far as the options do not say otherwise.
 
+What no option says, variables of the environment (TURNCOAT_PROTOCOL, TURNCOAT_STRATEGY, TURNCOAT_SEED, ...) and a
+file turncoat.toml may; --print-config shows what comes of it.
+
+In CI: --message-format github annotates what is found, --junit FILE writes it for others, and --expect is for
+bugs that are known.
+
 Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
          turncoat fuzz --bug pbft-java/figure-2";
 
 /// Run many scenarios of a strategy, and save what breaks the protocol
 #[derive(clap::Args)]
-#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]).required(true))]
+#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]))]
 pub(crate) struct Args {
     /// A name from `turncoat list protocols`
     #[arg(value_name = "PROTO")]
@@ -54,62 +62,65 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
-    /// How many runs [default: 10000, without end if --for is given]
-    #[arg(long, value_name = "N", help_heading = "Budget")]
-    runs: Option<u64>,
+    #[command(flatten)]
+    campaign: Keys,
 
-    /// How long: 500ms, 10s, 5m, 1h
-    #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
-    time: Option<Duration>,
-
-    /// Whether a violation ends the campaign; with --bug, one of the bug's property
-    #[arg(long, value_name = "WHEN", help_heading = "Budget", default_value = "first")]
-    until: When,
+    /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
+    #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
+    expect: Option<Wanted>,
 
     #[command(flatten)]
-    engine: Engine,
+    output: Output,
 
-    #[command(flatten)]
-    shelf: shelf::Args,
+    /// Go on with a campaign that the file of --db has already
+    #[arg(long, help_heading = "Store")]
+    resume: bool,
 
-    /// Name the known bug behind each violation, for the store; it takes a dozen runs for each
-    #[arg(long, requires = "db", help_heading = "Store")]
+    /// Name the known bug behind each violation, for the file of --db; it takes a dozen runs for each
+    #[arg(long, help_heading = "Store")]
     identify: bool,
 
-    /// JSON lines; the last one is the summary
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum When {
-    First,
-    Never,
+    #[command(flatten)]
+    source: Source,
 }
 
 pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let bug = args.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
-    let start = match &bug {
-        Some(bug) => Start::bug(bug)?,
-        None => Start::protocol(args.protocol.as_deref().unwrap_or_default())?,
+    let given = Given {
+        protocol: args.protocol.as_deref(),
+        strategy: args.strategy.as_deref(),
+        campaign: &args.campaign,
+        bug: args.bug.as_deref(),
     };
-    let prepared = args.setup.prepare(start, args.strategy.as_deref())?;
-    let mut shelf = Shelf::open(&args.shelf)?;
+    let config = Config::load(&args.source, &given)?;
+    let start = bug.as_ref().map_or_else(|| Start::config(&config), Start::bug)?;
+    let prepared = args.setup.prepare(start, config.text("strategy.name"))?;
+    if args.source.print_config {
+        config.print(&given, &args.setup, &prepared)?;
+        return Ok(Exit::Clean);
+    }
+    args.output.check()?;
+    let keys = config.campaign()?.or_default();
+    let (seed, jobs) = (keys.engine.seed(), keys.engine.threads());
+    let mut shelf = Shelf::open(keys.db.as_deref(), args.resume)?;
     let suspects =
         args.identify.then(|| Rows::embedded().suspects(&prepared.entry, &prepared.base)).transpose()?;
     let stop = Stop::on_interrupt()?;
-    let jobs = args.engine.threads();
-    // Whoever searches for a bug is not content with another one.
-    let shown = |_: u64, _: &Scenario, outcome: &Outcome| bug.as_ref().is_some_and(|bug| bug.shows(outcome));
+    // Whoever searches for a bug or a property is not content with another one.
+    let wanted = args.expect.and_then(|Wanted(property)| property);
+    let shown = |_: u64, _: &Scenario, outcome: &Outcome| match &bug {
+        Some(bug) => bug.shows(outcome),
+        None => wanted.is_some_and(|property| outcome.violation(property).is_some()),
+    };
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
-        seed: args.engine.seed,
-        runs: args.runs.or(args.time.is_none().then_some(RUNS)),
+        seed,
+        runs: keys.runs,
         jobs,
-        until: match args.until {
-            When::First if bug.is_some() => Until::Shown(&shown),
+        until: match keys.until.unwrap_or_default() {
+            When::First if bug.is_some() || wanted.is_some() => Until::Shown(&shown),
             When::First => Until::First,
             When::Never => Until::Never,
         },
@@ -117,13 +128,14 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         suspects: suspects.as_ref(),
     };
     let clock = Stopwatch::start();
-    if let Some(time) = args.time {
+    if let Some(time) = keys.time {
         stop.after(time);
     }
-    let mut progress = Progress::new(clock, campaign.runs);
+    let mut progress = Progress::new(clock, campaign.runs).within(keys.time);
     let mut found_at = BTreeMap::new();
-    let target = bug.as_ref().map_or_else(|| "any".to_owned(), |bug| bug.facts.property.to_string());
-    let describe = || prepared.describe("fuzz", target, args.engine.seed, campaign.runs);
+    let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
+    let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
+    let describe = || prepared.describe("fuzz", target, seed, campaign.runs);
     let summary = shelf.run(&campaign, describe, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
@@ -132,6 +144,11 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     });
     let seconds = clock.seconds();
     progress.clear();
+    if let Err(error) = &summary
+        && exit::of(error) == Exit::Diverged
+    {
+        args.output.report(&Cases::broken(prepared.entry.name, prepared.strategy, error, seconds))?;
+    }
     let summary = summary?;
     // A strategy may have a scheduler of its own.
     let scheduler =
@@ -140,22 +157,25 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         entry: &prepared.entry,
         strategy: prepared.strategy,
         scheduler: registry::name_of(scheduler),
-        seed: args.engine.seed,
+        seed,
         jobs,
         seconds,
         interrupted: stop.interrupted(),
         files: save(&summary),
+        unrepeatable: unrepeatable(&prepared.entry, &summary),
         summary,
         found_at,
     };
-    if args.json {
+    if args.output.json() {
         tally.json()?;
     } else {
         tally.print()?;
     }
-    let exit = conclude(&tally);
+    let cases = tally.cases(args.expect);
+    let reported = args.output.report(&cases);
+    let exit = conclude(&tally, args.expect, cases.exit());
     shelf.advise(&stop);
-    Ok(exit)
+    reported.map(|()| exit)
 }
 
 /// Saves the first violation of each property. What cannot be saved was found nevertheless.
@@ -172,20 +192,68 @@ fn save(summary: &Summary) -> BTreeMap<Property, PathBuf> {
     files
 }
 
-/// Says what to do next, and how it ended.
-fn conclude(tally: &Tally<'_>) -> Exit {
-    let earliest = tally.summary.earliest();
-    if let Some(file) = earliest.and_then(|finding| tally.files.get(&finding.violation.property)) {
-        out::log("the first violation again:");
-        out::log(format_args!("turncoat replay {}", file.display()));
+/// The runs with a first violation that are other runs when they are run again.
+fn unrepeatable(entry: &Entry, summary: &Summary) -> Vec<u64> {
+    let mut runner = entry.runner();
+    let mut repeats = |finding: &Finding| {
+        let again = runner.execute(&finding.scenario);
+        again.is_ok_and(|outcome| outcome.fingerprint == finding.fingerprint)
+    };
+    let runs: BTreeSet<u64> =
+        summary.first.values().filter(|finding| !repeats(finding)).map(|finding| finding.index).collect();
+    runs.into_iter().collect()
+}
+
+/// Says what to do next, and how it ended. The last line is the command that replays the violation, if there is one.
+fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
+    for run in &tally.unrepeatable {
+        out::log(format_args!("diverged: run {run} was another one when it was run again"));
     }
-    match (tally.interrupted, tally.summary.runs, earliest) {
-        (true, _, _) => Exit::Interrupted,
-        (false, 0, _) => {
+    if let Some(unmet) = expect.and_then(|expect| expect::unmet(expect, &tally.found())) {
+        out::log(unmet);
+    }
+    let earliest = tally.summary.earliest().map(|finding| finding.violation.property);
+    let wanted =
+        expect.and_then(|Wanted(property)| tally.summary.first.contains_key(&property?).then_some(property?));
+    if let Some(command) = wanted.or(earliest).and_then(|property| tally.replay(property)) {
+        out::log("the first violation again:");
+        out::log(command);
+    }
+    match (tally.interrupted, tally.summary.runs) {
+        (true, _) => Exit::Interrupted,
+        (false, 0) => {
             out::log("nothing ran");
             Exit::NothingRan
         }
-        (false, _, Some(_)) => Exit::Violation,
-        (false, _, None) => Exit::Clean,
+        (false, _) => exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turncoat_core::outcome::Violation;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_another_one_the_second_time_is_named() {
+        let entry = registry::protocol("pbft").unwrap();
+        let scenario = Scenario::new("pbft");
+        let fingerprint = entry.runner().execute(&scenario).unwrap().fingerprint;
+        let summary = |fingerprint| {
+            let property = Property::Agreement;
+            let violation = Violation {
+                property,
+                rule: "",
+                nodes: Default::default(),
+                slot: None,
+                step: 1,
+                detail: String::new(),
+            };
+            let finding = Finding { index: 7, violation, scenario: scenario.clone(), fingerprint };
+            Summary { first: [(property, finding)].into(), ..Summary::default() }
+        };
+        assert_eq!(unrepeatable(&entry, &summary(fingerprint)), [0; 0]);
+        assert_eq!(unrepeatable(&entry, &summary(fingerprint ^ 1)), [7]);
     }
 }

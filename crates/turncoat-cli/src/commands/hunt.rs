@@ -205,7 +205,7 @@ fn run(
         entry: &registry::protocol(&base.protocol.name)?,
         base,
         make: &|base| turncoat_strategies::make(hunter.strategy, base, &params).map_err(BoxError::from),
-        seed: args.engine.seed,
+        seed: args.engine.seed(),
         runs: Some(runs),
         jobs: args.engine.threads(),
         until: Until::Shown(shown),

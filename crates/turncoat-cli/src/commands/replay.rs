@@ -1,20 +1,26 @@
 //! `turncoat replay`: a saved scenario, once more.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::ArgGroup;
 use serde::Serialize;
-use turncoat_core::outcome::Outcome;
+use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
 
+use crate::cases::{Case, Cases, Verdict};
+use crate::clock::Stopwatch;
 use crate::exit::Exit;
+use crate::expect::{self, Wanted};
+use crate::output::Output;
 use crate::rows::Rows;
 use crate::show::{self, Shown};
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
-Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved.
+Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved. With
+--expect, 0 and 1 change places.
 
 Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
          turncoat replay --bug pbft-java/figure-2 --trace";
@@ -35,9 +41,12 @@ pub(crate) struct Args {
     #[arg(long)]
     trace: bool,
 
-    /// JSON lines; the last one is the outcome
-    #[arg(long)]
-    json: bool,
+    /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
+    #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
+    expect: Option<Wanted>,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Serialize)]
@@ -50,19 +59,21 @@ struct Replayed<'a> {
 
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
     let (scenario, file) = args.scenario()?;
+    args.output.check()?;
+    let clock = Stopwatch::start();
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let mut runner = entry.runner();
     let outcome = if args.trace {
         let (outcome, recording) = runner.record(&scenario).with_context(in_file)?;
-        show::trace(&recording, args.json)?;
+        show::trace(&recording, args.output.json())?;
         outcome
     } else {
         runner.execute(&scenario).with_context(in_file)?
     };
     let differs = differences(&scenario, &outcome).with_context(in_file)?;
     let shown = Shown::new(&entry, &scenario, &outcome);
-    if args.json {
+    if args.output.json() {
         out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
     } else {
         shown.print(&scenario)?;
@@ -70,11 +81,22 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     for difference in &differs {
         out::log(format_args!("diverged: {difference}"));
     }
-    Ok(match (differs.is_empty(), outcome.violations.is_empty()) {
-        (false, _) => Exit::Diverged,
-        (true, false) => Exit::Violation,
-        (true, true) => Exit::Clean,
-    })
+    let found = args.found(&outcome);
+    if let Some(unmet) = args.expect.and_then(|expect| expect::unmet(expect, &found)) {
+        out::log(unmet);
+    }
+    let mut cases = Cases {
+        suite: scenario.protocol.name.clone(),
+        cases: expect::cases(args.expect, "replay", &found),
+        clean: format!("{file}: as it was saved"),
+        seconds: clock.seconds(),
+    };
+    if !differs.is_empty() {
+        let verdict = Verdict::Broken(differs.join("\n"));
+        cases.cases.push(Case { class: "replay".to_owned(), name: file, verdict });
+    }
+    args.output.report(&cases)?;
+    Ok(cases.exit())
 }
 
 impl Args {
@@ -86,6 +108,18 @@ impl Args {
         }
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         Ok((files::read(file)?, file.display().to_string()))
+    }
+
+    /// The first violation of each property, with the command that shows it again.
+    fn found(&self, outcome: &Outcome) -> BTreeMap<Property, String> {
+        let subject = match (&self.bug, &self.file) {
+            (Some(bug), _) => format!("--bug {bug}"),
+            (None, file) => file.iter().map(|file| file.display().to_string()).collect(),
+        };
+        let words = |property| {
+            Some((property, format!("{}\nturncoat replay {subject}", outcome.violation(property)?)))
+        };
+        Property::ALL.into_iter().filter_map(words).collect()
     }
 }
 

@@ -11,14 +11,16 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 
+use crate::campaign::Keys;
+use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
-use crate::setup::{self, Setup, Start};
+use crate::setup::{Engine, Setup, Start};
 use crate::show::{self, Shown};
 use crate::{files, out};
 
 const NOTES: &str = "\
 Without a strategy the run is free of faults. With the same options, seed and strategy, `run --index I` is run
-I of `turncoat fuzz`.
+I of `turncoat fuzz`. turncoat.toml and the environment say what options do not, as for `fuzz`.
 
 Example: turncoat run pbft --strategy byzzfuzz --index 3 --trace";
 
@@ -28,18 +30,18 @@ Example: turncoat run pbft --strategy byzzfuzz --index 3 --trace";
 pub(crate) struct Args {
     /// A name from `turncoat list protocols`
     #[arg(value_name = "PROTO")]
-    protocol: String,
+    protocol: Option<String>,
 
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenario: a name from `turncoat list strategies`
-    #[arg(long, value_name = "NAME", default_value = "none")]
-    strategy: String,
+    /// Who draws the scenario: a name from `turncoat list strategies` [default: none]
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
 
-    /// The campaign's seed, decimal or 0x...
-    #[arg(long, value_name = "SEED", default_value = setup::SEED)]
-    seed: Seed,
+    /// The campaign's seed, decimal or 0x... [default: 0x5eed]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<Seed>,
 
     /// Which run of the campaign
     #[arg(long, value_name = "I", default_value_t = 0)]
@@ -56,6 +58,9 @@ pub(crate) struct Args {
     /// JSON lines; the last one is the outcome
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    source: Source,
 }
 
 /// An outcome, and which run of which campaign it is.
@@ -68,12 +73,26 @@ struct Indexed<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let prepared = args.setup.prepare(Start::protocol(&args.protocol)?, Some(&args.strategy))?;
+    let engine = Engine { seed: args.seed, ..Engine::default() };
+    let given = Given {
+        protocol: args.protocol.as_deref(),
+        strategy: args.strategy.as_deref(),
+        campaign: &Keys { engine, ..Keys::default() },
+        bug: None,
+    };
+    let config = Config::load(&args.source, &given)?;
+    let strategy = config.text("strategy.name").unwrap_or("none");
+    let prepared = args.setup.prepare(Start::config(&config)?, Some(strategy))?;
+    if args.source.print_config {
+        config.print(&given, &args.setup, &prepared)?;
+        return Ok(Exit::Clean);
+    }
+    let seed = config.campaign()?.engine.seed();
     let campaign = Campaign {
         entry: &prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
-        seed: args.seed,
+        seed,
         runs: None,
         jobs: 1,
         until: Until::Never,
@@ -87,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let shown = Shown::new(&prepared.entry, &scenario, &outcome);
     if args.json {
-        out::json("run", Indexed { campaign: args.seed, index: args.index, shown: &shown })?;
+        out::json("run", Indexed { campaign: seed, index: args.index, shown: &shown })?;
     } else {
         shown.print(&scenario)?;
     }

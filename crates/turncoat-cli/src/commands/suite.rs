@@ -7,8 +7,11 @@ use clap::Subcommand;
 use serde_json::json;
 use turncoat_lab::suite;
 
+use crate::cases::{Case, Cases, Verdict};
+use crate::clock::Stopwatch;
 use crate::commands::hunt;
 use crate::exit::Exit;
+use crate::output::Output;
 use crate::rows::Rows;
 use crate::{out, registry};
 
@@ -45,9 +48,8 @@ struct Verify {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// JSON lines, one for each row; the last one has the counts
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 pub(crate) fn suite(args: &Args) -> Result<Exit> {
@@ -58,6 +60,8 @@ pub(crate) fn suite(args: &Args) -> Result<Exit> {
 }
 
 fn verify(args: &Verify) -> Result<Exit> {
+    args.output.check()?;
+    let clock = Stopwatch::start();
     let rows = args.dir.as_deref().map_or_else(|| Ok(Rows::embedded()), Rows::of)?;
     let mut judged = Vec::new();
     for bug in rows.bugs(&args.ids)? {
@@ -67,7 +71,7 @@ fn verify(args: &Verify) -> Result<Exit> {
     }
     let width = judged.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
     for (id, wrong) in &judged {
-        if args.json {
+        if args.output.json() {
             out::json("row", json!({ "id": id, "ok": wrong.is_empty(), "wrong": wrong }))?;
         } else {
             let verdict = if wrong.is_empty() { "ok".to_owned() } else { wrong.join("; ") };
@@ -76,14 +80,27 @@ fn verify(args: &Verify) -> Result<Exit> {
     }
     let ok = judged.iter().filter(|(_, wrong)| wrong.is_empty()).count();
     let rows = judged.len();
-    if args.json {
+    if args.output.json() {
         out::json("suite", json!({ "rows": rows, "ok": ok }))?;
     } else {
         out::line(format_args!("{ok} of {rows} rows hold"))?;
     }
-    Ok(match rows {
-        0 => Exit::NothingRan,
-        _ if ok < rows => Exit::Violation,
-        _ => Exit::Clean,
-    })
+    let cases = Cases {
+        suite: "suite".to_owned(),
+        cases: judged.iter().map(case).collect(),
+        clean: format!("{ok} of {rows} rows hold"),
+        seconds: clock.seconds(),
+    };
+    args.output.report(&cases)?;
+    Ok(if rows == 0 { Exit::NothingRan } else { cases.exit() })
+}
+
+/// A row as a case, of the protocol that it is named after.
+fn case((id, wrong): &(String, Vec<String>)) -> Case {
+    let (class, name) = id.split_once('/').unwrap_or(("", id));
+    let verdict = match wrong[..] {
+        [] => Verdict::Passed,
+        _ => Verdict::Failed(format!("{}\nturncoat suite verify {id}", wrong.join("; "))),
+    };
+    Case { class: class.to_owned(), name: name.to_owned(), verdict }
 }

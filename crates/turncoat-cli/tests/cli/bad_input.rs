@@ -97,7 +97,7 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
 
 #[test]
 fn a_command_line_that_is_not_complete_is_refused() {
-    refused_args("fuzz", &["<PROTO|--bug <ID>>"]);
+    refused_args("fuzz", &["no protocol", "turncoat fuzz pbft"]);
     refused_args("replay", &["<FILE|--bug <ID>>"]);
     refused_args("fuzz pbft --bug pbft/any", &["PROTO", "cannot be used with", "--bug"]);
     refused_args("replay any.toml --bug pbft/any", &["FILE", "cannot be used with", "--bug"]);

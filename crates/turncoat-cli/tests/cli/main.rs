@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod campaigns;
+mod ci;
+mod config;
 mod experiments;
 mod help;
 mod replays;
@@ -50,8 +52,19 @@ impl Folder {
     }
 
     fn run(&self, args: &[&str]) -> Ran {
-        let output =
-            cargo_bin_cmd!("turncoat").current_dir(self.path()).args(args).output().expect("it runs");
+        self.run_with(&[], args)
+    }
+
+    /// With variables of the environment, and no others of ours.
+    fn run_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Ran {
+        let mut command = cargo_bin_cmd!("turncoat");
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TURNCOAT_"))
+        {
+            command.env_remove(name);
+        }
+        let command = command.envs(variables.iter().copied()).current_dir(self.path()).args(args);
+        let output = command.output().expect("it runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         let code = output.status.code().expect("no signal ended it");
         Ran { code, out: text(output.stdout), err: text(output.stderr) }

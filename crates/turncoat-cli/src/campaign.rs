@@ -1,0 +1,73 @@
+//! `[campaign]`: where a campaign draws from, and when it is over.
+//!
+//! A field of [`Keys`] is an option of `fuzz`, a key of `turncoat.toml` and a variable of the environment, all with
+//! the same name: whoever adds one adds all three.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Command, ValueEnum, value_parser};
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::setup::Engine;
+
+/// Runs when neither a number nor a time is given.
+const RUNS: u64 = 10_000;
+
+/// What is given of them.
+#[derive(Args, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Keys {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) engine: Engine,
+
+    /// How many runs [default: 10000, without end if a time is given]
+    // A file has no larger numbers.
+    #[arg(long, value_name = "N", help_heading = "Budget", value_parser = value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) runs: Option<u64>,
+
+    /// How long: 500ms, 10s, 5m, 1h
+    #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
+    #[serde(rename = "for", with = "clock::as_text")]
+    pub(crate) time: Option<Duration>,
+
+    /// Whether a violation ends the campaign; with --bug or --expect, one of that property [default: first]
+    #[arg(long, value_name = "WHEN", help_heading = "Budget")]
+    pub(crate) until: Option<When>,
+
+    /// Keep every run in this file, a database of SQLite, for `turncoat report`
+    #[arg(long, value_name = "FILE", help_heading = "Store")]
+    pub(crate) db: Option<PathBuf>,
+}
+
+/// Whether a violation ends a campaign.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum When {
+    #[default]
+    First,
+    Never,
+}
+
+impl Keys {
+    /// Their names.
+    pub(crate) fn names() -> Vec<String> {
+        let options = Self::augment_args(Command::new("campaign"));
+        options.get_arguments().filter_map(|option| option.get_long().map(str::to_owned)).collect()
+    }
+
+    /// With the defaults of those that are not given.
+    pub(crate) fn or_default(self) -> Self {
+        Self {
+            engine: Engine {
+                seed: Some(self.engine.seed()),
+                jobs: Some(self.engine.jobs.unwrap_or_default()),
+            },
+            runs: self.runs.or(self.time.is_none().then_some(RUNS)),
+            until: Some(self.until.unwrap_or_default()),
+            ..self
+        }
+    }
+}
