@@ -18,6 +18,7 @@ mod output;
 mod progress;
 mod registry;
 mod rows;
+mod searcher;
 mod setup;
 mod shelf;
 mod show;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{experiment, fuzz, list, replay, run, speed, suite};
+use crate::commands::{experiment, fuzz, list, replay, run, speed, suite, tune};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -49,6 +50,7 @@ enum Command {
     Replay(replay::Args),
     Suite(suite::Args),
     Experiment(experiment::Args),
+    Tune(tune::Args),
     Speed(speed::Args),
 }
 
@@ -82,6 +84,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
+        Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Speed(args)) => speed::speed(&args),
     }
 }

@@ -1,6 +1,5 @@
 //! How far a campaign is: a bar on a terminal, a line now and then elsewhere.
 
-use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
@@ -55,11 +54,11 @@ impl Progress {
         }
     }
 
-    /// Says something without tearing the bar.
-    pub(crate) fn note(&self, text: impl Display) {
+    /// Prints something without tearing the bar.
+    pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
-            Some(bar) => bar.suspend(|| out::log(text)),
-            None => out::log(text),
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 

@@ -15,12 +15,11 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
-use turncoat_lab::store::Description;
 use turncoat_lab::suite::{Bug, Hunt};
 
 use crate::config::Config;
 use crate::registry;
-use crate::shelf::{self, Label};
+use crate::searcher::Searcher;
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 const SEED: Seed = Seed(0x5eed);
@@ -64,6 +63,12 @@ impl Start {
         let given = |path, value| config.has(path).then_some(value);
         let size = [given("cluster.n", base.cluster.n), given("cluster.f", base.cluster.f)];
         Ok(Self { entry, base, hunt, size })
+    }
+
+    /// A protocol, with defaults for all else.
+    pub(crate) fn protocol(name: &str) -> Result<Self> {
+        let entry = registry::protocol(name)?;
+        Ok(Self { base: Scenario::new(entry.name), entry, hunt: Hunt::default(), size: [None; 2] })
     }
 
     /// A bug of the suite.
@@ -301,24 +306,9 @@ impl Prepared {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
     }
 
-    /// What a store says about a campaign, which belongs to no table.
-    pub(crate) fn describe(
-        &self,
-        experiment: &str,
-        target: String,
-        seed: Seed,
-        wanted: Option<u64>,
-    ) -> Result<Description> {
-        let set = self.params.iter().map(|(name, value)| format!(" {name}={value}"));
-        let label = Label {
-            experiment: experiment.to_owned(),
-            variant: self.entry.name.to_owned(),
-            row: set.fold(self.strategy.to_owned(), |row, set| row + &set),
-            target,
-        };
-        let strategy = self.make(&self.base).map_err(|error| anyhow!(error))?;
-        let strategy = (self.strategy, &*strategy as &dyn Strategy);
-        Ok(shelf::describe(label, &self.entry, &self.base, strategy, &self.params, seed, wanted))
+    /// The strategy with some parameters more.
+    pub(crate) fn searcher(&self, more: &[(String, String)]) -> Searcher {
+        Searcher { strategy: self.strategy, params: [&self.params, more].concat() }
     }
 
     /// All of it as the tables of a configuration, defaults included.

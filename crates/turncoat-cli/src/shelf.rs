@@ -1,12 +1,8 @@
 //! Where campaigns are kept: in a file, if somebody gives one.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, Seed};
-use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::Campaign;
 use turncoat_lab::store::{Description, Store, resume};
 use turncoat_lab::summary::Summary;
@@ -91,32 +87,5 @@ impl Shelf {
             out::log("all runs so far are kept. To go on:");
             out::log(again::with("--resume"));
         }
-    }
-}
-
-/// What a store says about a campaign.
-pub(crate) fn describe(
-    label: Label,
-    entry: &Entry,
-    base: &Scenario,
-    strategy: (&str, &dyn Strategy),
-    params: &[(String, String)],
-    seed: Seed,
-    wanted: Option<u64>,
-) -> Description {
-    Description {
-        experiment: label.experiment,
-        variant: label.variant,
-        row: label.row,
-        target: label.target,
-        protocol: entry.name.to_owned(),
-        strategy: strategy.0.to_owned(),
-        // The last value of a parameter counts.
-        params: params.iter().cloned().collect::<BTreeMap<_, _>>(),
-        base: base.to_toml(),
-        seed,
-        learns: strategy.1.learns(),
-        wanted,
-        marks: entry.marks.iter().map(|&mark| mark.to_owned()).collect(),
     }
 }

@@ -16,3 +16,4 @@ pub mod store;
 pub mod suite;
 pub mod summary;
 pub mod suspects;
+pub mod tune;

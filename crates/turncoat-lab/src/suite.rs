@@ -195,6 +195,12 @@ impl Bug {
         self.facts.control.iter().map(on).collect()
     }
 
+    /// The deviations that make it up.
+    pub fn flags(&self) -> Vec<String> {
+        let flags = self.witness.protocol.config.get("flags").cloned();
+        flags.and_then(|flags| flags.try_into().ok()).unwrap_or_default()
+    }
+
     /// Whether a run violates what the bug violates.
     pub fn shows(&self, outcome: &Outcome) -> bool {
         let Facts { property, rule, .. } = &self.facts;

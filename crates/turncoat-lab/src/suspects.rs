@@ -43,7 +43,7 @@ impl Suspects {
         let mut suspects = Self { rows: Vec::new(), specs: BTreeMap::new(), other: OTHER.into() };
         suspects.admit(base, Vec::new());
         for bug in bugs {
-            let flags = flags(&bug.witness.protocol).unwrap_or_default();
+            let flags = bug.flags();
             let same = find(&bug.witness.protocol.name).is_ok_and(|found| found.protocol == entry.protocol);
             if !same || flags.is_empty() || !flags.iter().all(|flag| present.contains(flag)) {
                 continue;

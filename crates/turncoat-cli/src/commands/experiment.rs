@@ -4,9 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::value_parser;
 use rust_embed::Embed;
 use serde_json::{Map, Value, json};
-use turncoat_core::scenario::{Scenario, Seed};
-use turncoat_core::strategy::Strategy;
-use turncoat_lab::campaign::{BoxError, Campaign, Until};
+use turncoat_core::scenario::Seed;
 use turncoat_lab::experiment::{Cell, Experiment};
 use turncoat_lab::summary::Summary;
 
@@ -14,6 +12,7 @@ use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
+use crate::searcher::{Search, Searcher};
 use crate::setup::Engine;
 use crate::shelf::{self, Label, Shelf};
 use crate::stop::Stop;
@@ -94,15 +93,14 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let mut results = Vec::new();
     let mut done = Summary::default();
     for cell in &cells {
-        if registry::strategy(&cell.strategy).is_err() {
-            progress.note(format_args!(
-                "{}, {}: skipped, there is no strategy `{}` yet",
-                cell.variant, cell.row, cell.strategy
-            ));
+        let Ok(strategy) = registry::strategy(&cell.strategy) else {
+            let Cell { variant, row, strategy, .. } = cell;
+            let note = format!("{variant}, {row}: skipped, there is no strategy `{strategy}` yet");
+            progress.above(|| out::log(note));
             results.push(None);
             continue;
-        }
-        let summary = campaign(cell, args, runs, &stop, &mut shelf, &mut |so_far| {
+        };
+        let summary = campaign(cell, strategy.name, args, runs, &stop, &mut shelf, &mut |so_far| {
             let mut all = done.clone();
             all.append(so_far.clone());
             progress.show(&all);
@@ -150,6 +148,7 @@ fn list() -> Result<Exit> {
 
 fn campaign(
     cell: &Cell,
+    strategy: &'static str,
     args: &Args,
     runs: u64,
     stop: &Stop,
@@ -158,30 +157,19 @@ fn campaign(
 ) -> Result<Summary> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
     let suspects = Rows::embedded().suspects(&entry, &cell.base)?;
-    let make = |base: &Scenario| {
-        turncoat_strategies::make(&cell.strategy, base, &cell.params).map_err(BoxError::from)
+    let label = Label {
+        experiment: args.name.clone(),
+        variant: cell.variant.clone(),
+        row: cell.row.clone(),
+        target: "any".to_owned(),
     };
-    let campaign = Campaign {
+    let search = Search {
         entry: &entry,
         base: &cell.base,
-        make: &make,
+        runs,
         seed: args.engine.seed(),
-        runs: Some(runs),
-        jobs: args.engine.threads(),
-        until: Until::Never,
-        stop: stop.flag(),
         suspects: (!args.no_bugs).then_some(&suspects),
     };
-    let describe = || {
-        let label = Label {
-            experiment: args.name.clone(),
-            variant: cell.variant.clone(),
-            row: cell.row.clone(),
-            target: "any".to_owned(),
-        };
-        let strategy = make(&cell.base).map_err(|error| anyhow!(error))?;
-        let strategy = (cell.strategy.as_str(), &*strategy as &dyn Strategy);
-        Ok(shelf::describe(label, &entry, &cell.base, strategy, &cell.params, args.engine.seed(), Some(runs)))
-    };
-    shelf.run(&campaign, describe, watch)
+    let searcher = Searcher { strategy, params: cell.params.clone() };
+    searcher.search(&search, label, &args.engine, stop, shelf, watch)
 }

@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
-use crate::shelf::Shelf;
+use crate::shelf::{Label, Shelf};
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::{files, out, registry};
@@ -135,7 +135,14 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let mut found_at = BTreeMap::new();
     let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
     let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
-    let describe = || prepared.describe("fuzz", target, seed, campaign.runs);
+    let searcher = prepared.searcher(&[]);
+    let label = Label {
+        experiment: "fuzz".to_owned(),
+        variant: prepared.entry.name.to_owned(),
+        row: searcher.label(),
+        target,
+    };
+    let describe = || searcher.describe(label, &campaign);
     let summary = shelf.run(&campaign, describe, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());

@@ -1,5 +1,6 @@
 //! The commands, one file each: its options, and the function that carries it out.
 
+pub(crate) mod detect;
 pub(crate) mod experiment;
 pub(crate) mod fuzz;
 pub(crate) mod hunt;
@@ -8,3 +9,4 @@ pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod speed;
 pub(crate) mod suite;
+pub(crate) mod tune;

@@ -9,7 +9,7 @@ use turncoat_lab::suite;
 
 use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
-use crate::commands::hunt;
+use crate::commands::{detect, hunt};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::rows::Rows;
@@ -33,6 +33,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     Verify(Verify),
+    Run(detect::Args),
     Hunt(hunt::Args),
 }
 
@@ -55,6 +56,7 @@ struct Verify {
 pub(crate) fn suite(args: &Args) -> Result<Exit> {
     match &args.command {
         Command::Verify(args) => verify(args),
+        Command::Run(args) => detect::detect(args),
         Command::Hunt(args) => hunt::hunt(args),
     }
 }

@@ -1,0 +1,147 @@
+//! `turncoat suite run`: how often each strategy finds each known bug.
+
+use std::slice;
+
+use anyhow::Result;
+use clap::value_parser;
+use serde_json::json;
+use turncoat_lab::stats::Rate;
+use turncoat_lab::suite::Bug;
+use turncoat_lab::summary::Summary;
+use turncoat_lab::suspects::Suspects;
+
+use crate::clock::Stopwatch;
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::rows::Rows;
+use crate::searcher::{Search, Searcher};
+use crate::setup::Engine;
+use crate::shelf::{self, Label, Shelf};
+use crate::stop::Stop;
+use crate::{out, registry};
+
+const NOTES: &str = "\
+Each strategy runs N times on the protocol, cluster, workload and scheduler of each row. A run finds the bug if it
+violates what the row says, and would not without one of the row's flags. Prints a table in Markdown: the rate in % with
+its 95 % interval (Wilson); of what was never found, the highest rate that it may still have. The exit code is 0 in any
+case.
+
+A strategy is a name with parameters: byzzfuzz:c=2:d=2.
+
+Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2:d=2,random --runs 10000 --db suite.db";
+
+/// Run strategies on all bugs, and print how often each finds which
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    /// Names from `turncoat list bugs`; all of them where left out
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// Who searches
+    #[arg(
+        long,
+        value_name = "NAME[:PARAMETER=VALUE],..",
+        value_delimiter = ',',
+        default_value = "naive,random,byzzfuzz"
+    )]
+    strategy: Vec<String>,
+
+    /// Runs of each strategy on each bug
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=i64::MAX as u64))]
+    runs: u64,
+
+    #[command(flatten)]
+    engine: Engine,
+
+    #[command(flatten)]
+    shelf: shelf::Args,
+
+    /// JSON lines, one for each bug and strategy
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn detect(args: &Args) -> Result<Exit> {
+    let bugs = Rows::embedded().bugs(&args.ids)?;
+    let searchers = args.strategy.iter().map(|text| Searcher::parse(text)).collect::<Result<Vec<_>>>()?;
+    let mut shelf = Shelf::open(args.shelf.db.as_deref(), args.shelf.resume)?;
+    let stop = Stop::on_interrupt()?;
+    if !args.json {
+        let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
+        out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
+        out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
+    }
+    let all = args.runs.saturating_mul((bugs.len() * searchers.len()) as u64);
+    let mut progress = Progress::new(Stopwatch::start(), Some(all));
+    let mut done = Summary::default();
+    for bug in &bugs {
+        let mut cells = Vec::new();
+        for searcher in &searchers {
+            let summary = search(bug, searcher, args, &stop, &mut shelf, &mut |so_far| {
+                let mut all = done.clone();
+                all.append(so_far.clone());
+                progress.show(&all);
+            })?;
+            if stop.interrupted() {
+                progress.clear();
+                out::log("interrupted: the rows above are complete");
+                shelf.advise(&stop);
+                return Ok(Exit::Interrupted);
+            }
+            let (found, runs) = (found(bug, &summary), summary.runs);
+            let rate = Rate::new(found, runs);
+            if args.json {
+                let (strategy, interval) = (searcher.label(), rate.interval());
+                let cell = json!({
+                    "id": bug.id, "property": bug.facts.property, "strategy": strategy, "runs": runs, "found": found,
+                    "low": interval.low, "high": interval.high,
+                });
+                progress.above(|| out::json("cell", cell))?;
+            }
+            cells.push(rate.to_string());
+            done.append(summary);
+        }
+        if !args.json {
+            let line = format!("| `{}` | {} | {} |", bug.id, bug.facts.property, cells.join(" | "));
+            progress.above(|| out::line(line))?;
+        }
+    }
+    progress.clear();
+    Ok(Exit::Clean)
+}
+
+fn search(
+    bug: &Bug,
+    searcher: &Searcher,
+    args: &Args,
+    stop: &Stop,
+    shelf: &mut Shelf,
+    watch: &mut (dyn FnMut(&Summary) + Send),
+) -> Result<Summary> {
+    let base = bug.base()?;
+    let entry = registry::protocol(&base.protocol.name)?;
+    let find = |name: &str| Ok(registry::protocol(name)?);
+    let suspects = Suspects::new(&entry, &base, slice::from_ref(bug), &find);
+    let label = Label {
+        experiment: "suite".to_owned(),
+        variant: bug.id.clone(),
+        row: searcher.label(),
+        target: match bug.flags().is_empty() {
+            true => bug.facts.property.to_string(),
+            false => format!("bug:{}", bug.id),
+        },
+    };
+    let (runs, seed) = (args.runs, args.engine.seed());
+    let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
+    searcher.search(&search, label, &args.engine, stop, shelf, watch)
+}
+
+/// In how many runs the bug was found. One without flags has no other cause.
+fn found(bug: &Bug, summary: &Summary) -> u64 {
+    let count = match bug.flags().is_empty() {
+        true => summary.violations.get(&bug.facts.property),
+        false => summary.bugs.get(bug.id.as_str()),
+    };
+    count.copied().unwrap_or(0)
+}
