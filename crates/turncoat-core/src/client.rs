@@ -90,6 +90,11 @@ impl Request {
     pub fn digest(&self) -> Digest {
         Digest::of(self)
     }
+
+    /// The answer to it.
+    pub const fn reply(&self, view: View, seq: Slot, result: u64) -> Reply {
+        Reply { view, ts: self.ts, client: self.client, result, seq }
+    }
 }
 
 impl Part for Request {

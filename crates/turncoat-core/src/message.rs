@@ -146,6 +146,17 @@ pub struct Special<M: 'static> {
     pub apply: fn(&mut M, &mut Liar<'_>) -> bool,
 }
 
+impl<M> Special<M> {
+    /// A special mutation of small scope.
+    pub const fn small(
+        kind: &'static str,
+        name: &'static str,
+        apply: fn(&mut M, &mut Liar<'_>) -> bool,
+    ) -> Self {
+        Self { kind, name, scope: Scope::Small, apply }
+    }
+}
+
 /// The rows of the special mutations of a kind.
 pub fn special_rows<M: Message>(kind: u8, specials: &[Special<M>], table: &mut Vec<Mutation>) {
     let kind = M::KINDS[usize::from(kind)];

@@ -218,6 +218,16 @@ impl Cluster {
     pub const fn replicas(&self) -> NodeSet {
         NodeSet::replicas(self.n)
     }
+    /// Whether the replicas among the voters are a quorum.
+    pub const fn has_quorum(&self, voters: NodeSet) -> bool {
+        voters.and(self.replicas()).len() >= self.quorum()
+    }
+    /// Whether the voters are a quorum of replicas, nobody else among them and nobody twice.
+    pub fn elected(&self, voters: impl ExactSizeIterator<Item = NodeId>) -> bool {
+        let votes = voters.len();
+        let voters: NodeSet = voters.collect();
+        voters.len() == votes && voters.is_subset(self.replicas()) && self.has_quorum(voters)
+    }
 }
 
 /// The part of the workload that one client has to do.
@@ -261,6 +271,11 @@ impl<P: Protocol> Context<'_, P> {
         }
     }
 
+    /// Whether this node leads `view`.
+    pub fn leads(&self, view: View) -> bool {
+        self.leader(view) == self.me
+    }
+
     /// Sends to one node. To oneself: an own copy, as in [`Context::broadcast`].
     pub fn send(&mut self, to: NodeId, msg: P::Msg) {
         self.io.send(NodeSet::one(to), msg);
@@ -295,6 +310,13 @@ impl<P: Protocol> Context<'_, P> {
     /// Whether a timer is armed.
     pub fn is_armed(&self, timer: P::Timer) -> bool {
         self.io.timers.of(self.io.seat).any(|(key, _)| key == timer)
+    }
+
+    /// Arms a timer, unless it is armed.
+    pub fn start_timer(&mut self, timer: P::Timer, after: Time) {
+        if !self.is_armed(timer) {
+            self.set_timer(timer, after);
+        }
     }
 
     /// Disarms a timer.

@@ -5,21 +5,10 @@ use std::mem::take;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turncoat_core::checkpoint::Checkpoints;
-use turncoat_core::client::{Reply, Request};
-use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::node::{Context, Node, Vitals, Waiting};
-use turncoat_core::service::{Clients, History};
-use turncoat_core::sign::Signed;
-use turncoat_core::views::ViewVotes;
-use turncoat_core::votes::Ballots;
-use turncoat_core::window::Window;
+use turncoat_core::prelude::*;
 
-use super::messages::{
-    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, ViewChange,
-};
-use super::{Config, Pbft, Timer};
+use super::messages::{Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Voted};
+use super::{Config, Pbft};
 
 pub(super) type Cx<'a> = Context<'a, Pbft>;
 
@@ -61,17 +50,11 @@ pub struct Replica {
     pub(super) history: History,
 
     pub(super) checkpoints: Checkpoints,
-    pub(super) fetching: Option<Slot>,
-    pub(super) view_changes: ViewVotes<Arc<Signed<ViewChange>>>,
+    pub(super) view_changes: ViewVotes<Voted>,
     pub(super) last_new_view: Option<Arc<Signed<NewView>>>,
     /// Phase messages of later views.
-    pub(super) future: Vec<(NodeId, Msg)>,
-
-    /// The request that the request timer waits for.
-    awaited: Option<(NodeId, u32)>,
-    pub(super) timeout: Time,
-    /// Whether nothing was executed in this view yet.
-    pub(super) fresh_view: bool,
+    pub(super) early: Early<Msg>,
+    pub(super) patience: Patience,
 
     /// CHECKPOINTs by number (`checkpoint_unchecked`).
     pub(super) unchecked: BTreeMap<Slot, usize>,
@@ -79,16 +62,15 @@ pub struct Replica {
     pub(super) ghosts: u32,
 }
 
-/// Later-view messages kept per sender.
-const FUTURE_MAX: usize = 64;
 /// pbft-java's table of open numbers.
 const GHOSTS_MAX: u32 = 100;
 
 impl Replica {
     pub(super) fn new(mut config: Config) -> Self {
         config.window = if config.window == 0 { 2 * config.checkpoint } else { config.window };
-        let window = Window::new(config.window);
-        Self { config, window, timeout: config.request_timeout, ..Self::default() }
+        let checkpoints = Checkpoints::new(config.checkpoint, Slot(config.below_first()));
+        let (window, patience) = (Window::new(config.window), Patience::new(config.request_timeout));
+        Self { config, window, checkpoints, patience, ..Self::default() }
     }
 
     /// The last number executed.
@@ -97,7 +79,7 @@ impl Replica {
     }
 
     pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
-        cx.leader(self.view) == cx.me()
+        cx.leads(self.view)
     }
 
     // --- REQUEST ----------------------------------------------------------------------------------------------
@@ -110,8 +92,8 @@ impl Replica {
         if request.read_only {
             // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
-                let (view, seq, result) = (self.view, self.last_exec(), self.history.register());
-                cx.send(client, Msg::Reply(cx.sign(Reply { view, seq, ts, client, result })));
+                let reply = request.reply(self.view, self.last_exec(), self.history.register());
+                cx.send(client, Msg::Reply(cx.sign(reply)));
             }
             return;
         }
@@ -132,19 +114,18 @@ impl Replica {
             }
         } else if flags.primary_reassigns {
             self.assign(request, cx);
-        } else if let Some(seq) = self.slot_of(request) {
-            self.resend(seq, cx);
+        } else if let Some(entry) = self.proposed(request) {
+            self.resend(entry, cx);
         } else {
             self.propose(cx);
         }
     }
 
-    /// The number, not executed yet, under which a request is proposed in this view.
-    fn slot_of(&self, request: &Request) -> Option<Slot> {
+    /// Where a request is proposed in this view, and not executed yet.
+    fn proposed(&self, request: &Request) -> Option<&Entry> {
         let same = |r: &Signed<Request>| (r.client, r.ts) == (request.client, request.ts);
-        let mut proposals =
-            self.window.above(self.last_exec()).filter_map(|entry| entry.pre_prepare.as_ref());
-        proposals.find(|m| m.request.as_ref().is_some_and(same)).map(|m| m.seq)
+        let proposal = |entry: &Entry| entry.pre_prepare.as_ref().and_then(|m| m.request);
+        self.window.above(self.last_exec()).find(|entry| proposal(entry).as_ref().is_some_and(same))
     }
 
     /// The primary assigns numbers to pending requests, as far as the window reaches.
@@ -154,7 +135,7 @@ impl Replica {
         }
         for index in 0..self.clients.pending().len() {
             let request = self.clients.pending()[index];
-            if self.slot_of(&request).is_none() {
+            if self.proposed(&request).is_none() {
                 self.assign(&request, cx);
             }
         }
@@ -174,15 +155,7 @@ impl Replica {
     // --- PRE-PREPARE, PREPARE, COMMIT -------------------------------------------------------------------------
 
     pub(super) fn on_phase(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        let (by_sender, view, seq) = match msg {
-            Msg::PrePrepare(m) => (m.is_by(from), m.view, m.seq),
-            Msg::Prepare(m) => (m.is_by(from), m.view, m.seq),
-            Msg::Commit(m) => (m.is_by(from), m.view, m.seq),
-            _ => return,
-        };
-        if !by_sender {
-            return;
-        }
+        let Some(RoundKey { view, slot: seq, .. }) = msg.round() else { return };
         if view != self.view || self.frozen {
             return self.on_other_view(from, view, msg, cx);
         }
@@ -207,7 +180,7 @@ impl Replica {
 
     /// Later views are kept for later, older ones answered with the NEW-VIEW; who is frozen takes part in none.
     fn on_other_view(&mut self, from: NodeId, view: View, msg: &Msg, cx: &mut Cx<'_>) {
-        if !self.config.is_patient() {
+        if !self.config.is_persistent() {
             return;
         }
         if let Msg::Commit(m) = msg
@@ -215,9 +188,8 @@ impl Replica {
         {
             entry.hints.insert(from, (m.view, m.digest));
         }
-        let kept = self.future.iter().filter(|(sender, _)| *sender == from).count();
-        if view > self.view && kept < FUTURE_MAX {
-            self.future.push((from, msg.clone()));
+        if view > self.view {
+            self.early.keep(from, msg);
         }
         self.relay_new_view(from, view, cx);
     }
@@ -312,20 +284,16 @@ impl Replica {
     pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
         let result = self.history.execute(seq, request, voters, cx);
         let (Some(request), Some(result)) = (request, result) else { return };
-        let (view, ts, client) = (self.view, request.ts, request.client);
-        self.clients.executed(&request, Reply { view, seq, ts, client, result });
-        self.fresh_view = false;
-        self.timeout = self.config.request_timeout;
+        self.clients.executed(&request, request.reply(self.view, seq, result));
+        self.patience.regain();
     }
 
     // --- sending again, and timers ----------------------------------------------------------------------------
 
     /// Sends own messages of this view about a number again.
-    fn resend(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        let primary = self.is_primary(cx);
-        let Some(entry) = self.window.get(seq).filter(|_| self.config.is_patient()) else { return };
-        let Some(m) = &entry.pre_prepare else { return };
-        cx.to_others(match primary {
+    fn resend(&self, entry: &Entry, cx: &mut Cx<'_>) {
+        let Some(m) = entry.pre_prepare.as_ref().filter(|_| self.config.is_persistent()) else { return };
+        cx.to_others(match self.is_primary(cx) {
             true => Msg::PrePrepare(m.clone()),
             false => Msg::Prepare(cx.sign(m.vote())),
         });
@@ -334,8 +302,8 @@ impl Replica {
         }
     }
 
-    fn resend_slots(&mut self, cx: &mut Cx<'_>) {
-        (self.last_exec().0 + 1..=self.window.high().0).for_each(|seq| self.resend(Slot(seq), cx));
+    fn resend_slots(&self, cx: &mut Cx<'_>) {
+        self.window.above(self.last_exec()).for_each(|entry| self.resend(entry, cx));
     }
 
     /// Whether something is unanswered.
@@ -345,27 +313,18 @@ impl Replica {
         };
         self.frozen
             || !self.clients.pending().is_empty()
-            || !self.future.is_empty()
-            || self.fetching.is_some()
+            || !self.early.is_empty()
+            || self.checkpoints.is_lagging()
             || self.last_own_checkpoint() > self.h()
             || self.window.above(self.last_exec()).any(open)
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        let pending = self.clients.pending();
-        let waits = |awaited| pending.iter().any(|request| (request.client, request.ts) == awaited);
-        if self.awaited.take_if(|awaited| self.frozen || !waits(*awaited)).is_some() {
-            cx.cancel_timer(Timer::Request);
-        }
         // A backup waits for the oldest pending request. The primary does not suspect itself.
-        if let (None, false, Some(oldest)) = (self.awaited, self.frozen, pending.first())
-            && cx.leader(self.view) != cx.me()
-        {
-            self.awaited = Some((oldest.client, oldest.ts));
-            cx.set_timer(Timer::Request, self.timeout);
-        }
-        if self.config.is_patient() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
+        let view = (!self.frozen).then_some(self.view);
+        self.patience.tend(Timer::Request, self.clients.pending(), view, cx);
+        if self.config.is_persistent() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
             cx.set_timer(Timer::Retransmit, self.config.retransmit);
         }
     }
@@ -375,16 +334,18 @@ impl Node<Pbft> for Replica {
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Request(m) => self.on_request(from, m, cx),
-            Msg::PrePrepare(_) | Msg::Prepare(_) | Msg::Commit(_) => self.on_phase(from, msg, cx),
+            Msg::PrePrepare(m) if m.is_by(from) => self.on_phase(from, msg, cx),
+            Msg::Prepare(m) if m.is_by(from) => self.on_phase(from, msg, cx),
+            Msg::Commit(m) if m.is_by(from) => self.on_phase(from, msg, cx),
             Msg::Checkpoint(m) if m.is_by(from) => self.on_checkpoint(m, cx),
             Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
             Msg::NewView(m) => self.on_new_view(m, cx),
             Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
-            Msg::Fetch { after, seq } => self.on_fetch(from, *after, *seq, cx),
+            Msg::Fetch(m) => self.on_fetch(from, m, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::SlotFetch(seq) => self.on_slot_fetch(from, *seq, cx),
             Msg::SlotProof(m) => self.on_slot_proof(m, cx),
-            Msg::Checkpoint(_) | Msg::ViewChange(_) | Msg::Reply(_) => {}
+            _ => {}
         }
         self.tend_timers(cx);
     }
@@ -392,13 +353,11 @@ impl Node<Pbft> for Replica {
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
         match timer {
             Timer::Request => {
-                self.awaited = None;
-                // Nothing was executed in this view in time: the next one gets twice the time.
-                self.timeout = Time(self.timeout.0.saturating_mul(if self.fresh_view { 2 } else { 1 }));
+                self.patience.lose();
                 self.start_view_change(self.view.next(), cx);
             }
             Timer::ViewChange => {
-                self.timeout = Time(self.timeout.0.saturating_mul(2));
+                self.patience.double();
                 self.start_view_change(self.target.next(), cx);
             }
             Timer::Retransmit => {
@@ -420,7 +379,7 @@ impl Node<Pbft> for Replica {
 
     /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        self.awaited = None;
+        self.patience.stop();
         self.advance_view_change(cx);
         self.tend_timers(cx);
     }
@@ -442,12 +401,10 @@ impl Node<Pbft> for Replica {
             view: self.view,
             changing_view: self.frozen,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            executed: self.history.last_entry().map(Request::digest),
-            decided: self.last_exec(),
             waiting: waiting.map(wait).into_iter().collect(),
-            ..Vitals::default()
+            ..self.history.vitals()
         }
     }
 
-    turncoat_core::open_state!();
+    open_state!();
 }
