@@ -1,6 +1,7 @@
 //! Checkpoints: prefixes of the history that enough replicas vouch for, and their transfer to those who lag behind.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use crate::Part;
 use crate::client::Request;
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot};
-use crate::node::Cluster;
+use crate::node::{Cluster, Context, Protocol};
 use crate::service::History;
 use crate::sign::{Cert, Signed};
 use crate::votes::Ballots;
@@ -126,6 +127,11 @@ impl Checkpoints {
         self.stable.as_ref().map_or(self.base, |proof| proof.seq)
     }
 
+    /// How many slots the low watermark has passed.
+    pub fn passed(&self) -> Slot {
+        Slot(self.low().0.saturating_sub(self.base.0))
+    }
+
     /// Whether this proves that somebody's low watermark is stable: 2f+1 votes for it, none for the first one.
     pub fn proves(&self, low: Slot, proof: Option<&Cert<Checkpoint>>, cluster: &Cluster) -> bool {
         match proof {
@@ -144,28 +150,69 @@ impl Checkpoints {
         later
     }
 
-    /// The history is to be fetched up to a checkpoint; says whether that is news.
-    pub fn lag(&mut self, seq: Slot) -> bool {
+    /// Tells others of the last checkpoint that was due, signed: after the execution, and again until it is stable.
+    pub fn announce<P: Protocol>(
+        &self,
+        history: &History,
+        to: NodeSet,
+        message: fn(Signed<Checkpoint>) -> P::Msg,
+        cx: &mut Context<'_, P>,
+    ) {
+        let seq = self.due(history.last());
+        if let Some(digest) = history.digest(seq) {
+            cx.multicast(to, message(cx.sign(Checkpoint { seq, digest })));
+        }
+    }
+
+    /// The history is to be fetched up to a checkpoint: asks all others, if that is news.
+    pub fn fetch<P: Protocol>(
+        &mut self,
+        seq: Slot,
+        history: &History,
+        message: fn(Fetch) -> P::Msg,
+        cx: &mut Context<'_, P>,
+    ) {
+        if self.lag(seq) {
+            self.ask(history, message, cx);
+        }
+    }
+
+    fn lag(&mut self, seq: Slot) -> bool {
         let news = self.fetching < Some(seq);
         self.fetching = self.fetching.max(Some(seq));
         news
     }
 
-    /// Whether something is to be fetched.
-    pub const fn is_lagging(&self) -> bool {
-        self.fetching.is_some()
+    /// Asks all others for what is to be fetched, again and again until it comes.
+    pub fn ask<P: Protocol>(&self, history: &History, message: fn(Fetch) -> P::Msg, cx: &mut Context<'_, P>) {
+        if let Some(fetch) = self.question(history) {
+            cx.to_others(message(fetch));
+        }
     }
 
-    /// The question to ask, again and again until the answer comes.
-    pub fn question(&self, history: &History) -> Option<Fetch> {
+    fn question(&self, history: &History) -> Option<Fetch> {
         self.fetching.map(|seq| Fetch { after: history.last(), seq })
     }
 
+    /// Whether something is to be fetched.
+    pub const fn is_fetching(&self) -> bool {
+        self.fetching.is_some()
+    }
+
     /// Answers with the stable checkpoint if it reaches that far, else with what is known of the one asked for.
-    pub fn answer(&self, fetch: &Fetch, history: &History, cluster: &Cluster) -> Option<Excerpt> {
+    pub fn answer<P: Protocol>(
+        &self,
+        from: NodeId,
+        fetch: &Fetch,
+        history: &History,
+        message: fn(Arc<Excerpt>) -> P::Msg,
+        cx: &mut Context<'_, P>,
+    ) {
         let stable = self.stable.clone().filter(|proof| proof.seq >= fetch.seq);
-        let proof = stable.or_else(|| self.proof(fetch.seq, cluster))?;
-        Excerpt::of(history, fetch.after, proof)
+        let proof = stable.or_else(|| self.proof(fetch.seq, cx.cluster()));
+        if let Some(excerpt) = proof.and_then(|proof| Excerpt::of(history, fetch.after, proof)) {
+            cx.send(from, message(Arc::new(excerpt)));
+        }
     }
 
     /// The history was fetched up to a checkpoint.

@@ -91,6 +91,11 @@ impl Request {
         Digest::of(self)
     }
 
+    /// Which one it is: the client and its number.
+    pub const fn id(&self) -> (NodeId, u32) {
+        (self.client, self.ts)
+    }
+
     /// The answer to it.
     pub const fn reply(&self, view: View, seq: Slot, result: u64) -> Reply {
         Reply { view, ts: self.ts, client: self.client, result, seq }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::ids::{NodeId, NodeSet};
+use crate::node::{Context, Protocol};
 
 /// Messages of later views, kept until then in the order in which they came.
 ///
@@ -36,6 +37,14 @@ impl<M: Clone> Early<M> {
     /// Whose messages are kept.
     pub fn senders(&self) -> NodeSet {
         self.0.iter().map(|(from, _)| *from).collect()
+    }
+
+    /// If f+1 senders are in later views, a correct one is: asks them for what was missed.
+    pub fn ask<P: Protocol<Msg = M>>(&self, question: M, cx: &mut Context<'_, P>) {
+        let ahead = self.senders();
+        if ahead.len() >= cx.cluster().weak() {
+            cx.multicast(ahead, question);
+        }
     }
 
     /// Their time has come, or may have: all of them with their senders. Nothing is kept any more.

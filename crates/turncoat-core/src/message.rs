@@ -17,6 +17,25 @@ pub struct RoundKey {
     pub phase: u8,
 }
 
+impl RoundKey {
+    /// The number of a round among slots that follow each other, each with so many phases. A view change takes one more.
+    pub(crate) fn number(self, phases: u32) -> u32 {
+        let slots_before = self.slot.0.saturating_sub(1).saturating_mul(phases);
+        slots_before.saturating_add(u32::from(self.phase).min(phases)).saturating_add(self.view.0)
+    }
+
+    /// How many rounds later than `old` it is, as ByzzFuzz counts. That can be none (the first proposal right after a
+    /// view change); the kernel raises a counter by at least one.
+    pub(crate) fn since(self, old: Self, phases: u32) -> u32 {
+        let (from, to) = (u32::from(old.phase), u32::from(self.phase));
+        match () {
+            () if self.view > old.view => 1,
+            () if self.slot > old.slot => (to + phases).saturating_sub(from),
+            () => to.saturating_sub(from),
+        }
+    }
+}
+
 /// A protocol's messages: an enum with `#[derive(Message)]`.
 pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The names of the kinds (the variants), in kebab-case.

@@ -32,6 +32,8 @@ pub trait Protocol: Sized + 'static {
     const FLAGS: &'static [Flag] = &[];
     /// Things that a run may or may not exercise; see [`Context::mark`].
     const MARKS: &'static [&'static str] = &[];
+    /// How many rounds a slot takes, each a phase, where slots start with 1. None: a view is a round.
+    const PHASES: u32 = 0;
 
     /// Its messages.
     type Msg: Message;
@@ -76,18 +78,22 @@ pub trait Protocol: Sized + 'static {
     }
     /// The round in which every node starts.
     fn origin() -> RoundKey {
-        RoundKey::default()
+        RoundKey { slot: Slot(u32::from(Self::PHASES > 0)), ..RoundKey::default() }
     }
     /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
     /// overflow.
     fn number(key: RoundKey) -> u32 {
-        key.view.0.saturating_add(1)
+        match Self::PHASES {
+            0 => key.view.0.saturating_add(1),
+            phases => key.number(phases),
+        }
     }
     /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller.
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
-        match old == Self::origin() {
-            true => Self::number(new),
-            false => Self::number(new).saturating_sub(Self::number(old)),
+        match Self::PHASES {
+            0 if old == Self::origin() => Self::number(new),
+            0 => Self::number(new).saturating_sub(Self::number(old)),
+            phases => new.since(old, phases),
         }
     }
     /// A message of `kind` that a Byzantine node makes up beside `like`, which it sent (`originate`).

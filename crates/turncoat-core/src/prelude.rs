@@ -1,5 +1,9 @@
 //! All that a protocol's author needs, in one line: `use turncoat_core::prelude::*`.
 
+// Messages and states are written out; large parts of messages are shared.
+pub use serde::{Deserialize, Serialize};
+pub use std::sync::Arc;
+
 pub use crate::check::Check;
 pub use crate::checkpoint::{Checkpoint, Checkpoints, Excerpt, Fetch};
 pub use crate::client::{ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuorum, Request, Service};
@@ -16,6 +20,6 @@ pub use crate::service::{Clients, History, Register};
 pub use crate::sign::{Cert, Signed, Signer};
 pub use crate::timers::{Patience, Timer};
 pub use crate::views::ViewVotes;
-pub use crate::votes::{Ballots, Votes};
+pub use crate::votes::{Ballots, Latest, Votes};
 pub use crate::window::Window;
 pub use crate::{Message, Part, config, flags, open_state};

@@ -59,14 +59,14 @@ impl Patience {
         view: Option<View>,
         cx: &mut Context<'_, P>,
     ) {
-        let waits = |awaited| pending.iter().any(|request| (request.client, request.ts) == awaited);
+        let waits = |awaited| pending.iter().any(|request| request.id() == awaited);
         if self.awaited.take_if(|awaited| view.is_none() || !waits(*awaited)).is_some() {
             cx.cancel_timer(timer);
         }
         if let (None, Some(view), Some(oldest)) = (self.awaited, view, pending.first())
             && !cx.leads(view)
         {
-            self.awaited = Some((oldest.client, oldest.ts));
+            self.awaited = Some(oldest.id());
             cx.set_timer(timer, self.timeout);
         }
     }

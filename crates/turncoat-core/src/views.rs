@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::ids::{NodeId, NodeSet, View};
+use crate::node::{Context, Protocol};
 
 /// The votes of each replica for later views. A voter has one vote per view: the first counts.
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -44,9 +45,14 @@ impl<T> ViewVotes<T> {
         self.0.values().filter(|votes| votes.first().is_some_and(|&(latest, _)| latest >= view)).count()
     }
 
-    /// The vote of a voter for its latest view.
-    pub fn latest(&self, voter: NodeId) -> Option<&T> {
-        self.0.get(&voter)?.first().map(|(_, vote)| vote)
+    /// Sends one's own vote for the latest view to all others, again.
+    pub fn resend<P: Protocol>(&self, message: fn(T) -> P::Msg, cx: &mut Context<'_, P>)
+    where
+        T: Clone,
+    {
+        if let Some((_, vote)) = self.0.get(&cx.me()).and_then(|votes| votes.first()) {
+            cx.to_others(message(vote.clone()));
+        }
     }
 
     /// The votes for one view, by voter.

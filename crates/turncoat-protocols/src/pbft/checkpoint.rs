@@ -1,7 +1,5 @@
 //! Checkpoints, garbage collection, state transfer, slot catch-up.
 
-use std::sync::Arc;
-
 use turncoat_core::prelude::*;
 
 use super::messages::{Committed, Msg};
@@ -11,18 +9,6 @@ impl Replica {
     /// The low watermark h: the last stable checkpoint.
     pub(super) fn h(&self) -> Slot {
         self.checkpoints.low()
-    }
-
-    pub(super) fn last_own_checkpoint(&self) -> Slot {
-        self.checkpoints.due(self.last_exec())
-    }
-
-    /// After executing n with n mod K = 0, and again until it is stable: the digest of the history up to n.
-    pub(super) fn send_checkpoint(&self, to: NodeSet, cx: &mut Cx<'_>) {
-        let seq = self.last_own_checkpoint();
-        if let Some(digest) = self.history.digest(seq) {
-            cx.multicast(to, Msg::Checkpoint(cx.sign(Checkpoint { seq, digest })));
-        }
     }
 
     pub(super) fn on_checkpoint(&mut self, m: &Signed<Checkpoint>, cx: &mut Cx<'_>) {
@@ -49,11 +35,10 @@ impl Replica {
     fn advance_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
         let Some(proof) = self.checkpoints.proof(seq, cx.cluster()) else { return };
         let quorum = cx.cluster().has_quorum(proof.voters());
-        if self.history.digest(seq) != Some(proof.digest) {
-            if quorum || seq > self.window.high() {
-                self.fetch_up_to(seq, cx);
-            }
-        } else if quorum {
+        let same = self.history.digest(seq) == Some(proof.digest);
+        if !same && (quorum || seq > self.window.high()) {
+            self.checkpoints.fetch(seq, &self.history, Msg::Fetch, cx);
+        } else if same && quorum {
             self.stabilise(&proof, cx);
             self.propose(cx);
         }
@@ -63,30 +48,10 @@ impl Replica {
     pub(super) fn stabilise(&mut self, proof: &Cert<Checkpoint>, cx: &mut Cx<'_>) {
         if self.checkpoints.stabilise(proof) {
             cx.mark("stable-checkpoint");
-            self.window.advance(Slot(proof.seq.0.saturating_sub(self.config.below_first())));
+            self.window.advance(self.checkpoints.passed());
             if self.config.flags.reply_cache_gc {
                 self.clients.retain_replies(|reply| reply.seq > proof.seq);
             }
-        }
-    }
-
-    // --- state transfer ---------------------------------------------------------------------------------------
-
-    pub(super) fn fetch_up_to(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        if self.checkpoints.lag(seq) {
-            self.fetch(cx);
-        }
-    }
-
-    pub(super) fn fetch(&self, cx: &mut Cx<'_>) {
-        if let Some(question) = self.checkpoints.question(&self.history) {
-            cx.to_others(Msg::Fetch(question));
-        }
-    }
-
-    pub(super) fn on_fetch(&self, from: NodeId, m: &Fetch, cx: &mut Cx<'_>) {
-        if let Some(state) = self.checkpoints.answer(m, &self.history, cx.cluster()) {
-            cx.send(from, Msg::State(Arc::new(state)));
         }
     }
 
@@ -100,7 +65,7 @@ impl Replica {
         if cx.cluster().has_quorum(voters) {
             self.stabilise(&m.proof, cx);
         }
-        self.send_checkpoint(cx.cluster().replicas(), cx);
+        self.checkpoints.announce(&self.history, cx.cluster().replicas(), Msg::Checkpoint, cx);
         self.advance_checkpoint(end, cx);
         self.execute(self.last_exec().next(), cx);
         self.propose(cx);
@@ -111,10 +76,8 @@ impl Replica {
     /// f+1 replicas say that a number is committed, and the next one cannot be completed here: ask for the proof.
     pub(super) fn fetch_missing_slot(&mut self, cx: &mut Cx<'_>) {
         let weak = cx.cluster().weak();
-        let hinted = |entry: &Entry| {
-            let agree = |vote| entry.hints.values().filter(|&other| other == vote).count() >= weak;
-            entry.commits.winner(weak).is_some() || entry.hints.values().any(agree)
-        };
+        let hinted =
+            |entry: &Entry| entry.commits.winner(weak).is_some() || entry.hints.winner(weak).is_some();
         let next = self.last_exec().next();
         if self.config.slot_fetch && next > self.h() && self.window.above(self.last_exec()).any(hinted) {
             cx.to_others(Msg::SlotFetch(next));
@@ -125,7 +88,7 @@ impl Replica {
         let after = Slot(seq.0.saturating_sub(1));
         if self.checkpoints.stable().is_some_and(|proof| seq <= proof.seq) {
             // Passed by a checkpoint: the history up to it answers the question.
-            return self.on_fetch(from, &Fetch { after, seq }, cx);
+            return self.checkpoints.answer(from, &Fetch { after, seq }, &self.history, Msg::State, cx);
         }
         let committed = self.window.above(after).filter_map(|entry| entry.committed.as_ref());
         for proof in committed.filter(|proof| proof.pre_prepare.seq <= self.last_exec()) {

@@ -1,7 +1,5 @@
 //! Lies that change several fields of a message at once, so that they fit together.
 
-use std::sync::Arc;
-
 use turncoat_core::prelude::*;
 
 use super::messages::{Certificate, Msg, PrePrepare};

@@ -1,8 +1,5 @@
 //! What PBFT's replicas and clients say. In traces the fields carry the papers' letters: v, n, d, m.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 use turncoat_core::prelude::*;
 
 /// A message. What may be relayed or counted in a certificate is signed.

@@ -69,11 +69,6 @@ impl Config {
     const fn is_persistent(&self) -> bool {
         !self.flags.no_buffer_no_rtx
     }
-
-    /// The first number is 1, so that all are above the first low watermark, which is 0.
-    const fn below_first(&self) -> u32 {
-        self.flags.seq_zero as u32
-    }
 }
 
 impl Protocol for Pbft {
@@ -83,6 +78,8 @@ impl Protocol for Pbft {
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] =
         &["view-change", "new-view", "new-view-null", "stable-checkpoint", "state-transfer", "slot-fetch"];
+    /// ByzzFuzz's rounds for PBFT: PRE-PREPARE, PREPARE, COMMIT, REPLY.
+    const PHASES: u32 = 4;
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
@@ -106,27 +103,6 @@ impl Protocol for Pbft {
         let strict = config.read_only || config.flags.client_quorum_2f1;
         let ordered = if strict { cluster.quorum() } else { cluster.weak() };
         QuorumClient::new(work, ReplyQuorum { ordered, read: cluster.quorum() })
-    }
-
-    /// The first PRE-PREPARE is round 1.
-    fn origin() -> RoundKey {
-        RoundKey { view: View(0), slot: Slot(1), phase: 0 }
-    }
-
-    fn number(key: RoundKey) -> u32 {
-        let requests_before = key.slot.0.saturating_sub(1).saturating_mul(4);
-        requests_before.saturating_add(u32::from(key.phase.min(4))).saturating_add(key.view.0)
-    }
-
-    /// ByzzFuzz's rounds for PBFT: four per request. Its formula can give less than one (a PRE-PREPARE right after a
-    /// NEW-VIEW); the kernel raises a counter by at least one.
-    fn advance(old: RoundKey, new: RoundKey) -> u32 {
-        let (from, to) = (u32::from(old.phase), u32::from(new.phase));
-        match () {
-            () if new.view > old.view => 1,
-            () if new.slot > old.slot => (to + 4).saturating_sub(from),
-            () => to.saturating_sub(from),
-        }
     }
 
     /// A vote beside an own PRE-PREPARE: a primary's honest code sends no PREPARE.

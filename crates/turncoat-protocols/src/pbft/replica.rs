@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem::take;
-use std::sync::Arc;
 
-use serde::Serialize;
 use turncoat_core::prelude::*;
 
 use super::messages::{Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Voted};
@@ -28,7 +26,7 @@ pub(super) struct Entry {
     pub(super) prepared: Option<Prepared>,
     pub(super) committed: Option<Arc<Committed>>,
     /// COMMITs of other views, or that came while frozen: hints that there is a proof to fetch.
-    pub(super) hints: BTreeMap<NodeId, (View, Digest)>,
+    pub(super) hints: Latest<(View, Digest)>,
     /// Executed, and nothing of it is left (`forget_completed_slot`).
     pub(super) forgotten: bool,
 }
@@ -68,7 +66,8 @@ const GHOSTS_MAX: u32 = 100;
 impl Replica {
     pub(super) fn new(mut config: Config) -> Self {
         config.window = if config.window == 0 { 2 * config.checkpoint } else { config.window };
-        let checkpoints = Checkpoints::new(config.checkpoint, Slot(config.below_first()));
+        // The first number is 1, so that all are above the first low watermark, which is 0.
+        let checkpoints = Checkpoints::new(config.checkpoint, Slot(config.flags.seq_zero.into()));
         let (window, patience) = (Window::new(config.window), Patience::new(config.request_timeout));
         Self { config, window, checkpoints, patience, ..Self::default() }
     }
@@ -76,10 +75,6 @@ impl Replica {
     /// The last number executed.
     pub(super) fn last_exec(&self) -> Slot {
         self.history.last()
-    }
-
-    pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
-        cx.leads(self.view)
     }
 
     // --- REQUEST ----------------------------------------------------------------------------------------------
@@ -104,14 +99,13 @@ impl Replica {
             _ if self.frozen && flags.timers_cleared => return,
             _ => self.clients.note(request),
         }
-        if self.frozen {
+        let backup = !cx.leads(self.view);
+        if self.frozen || (backup && from != client) {
             return;
         }
-        if !self.is_primary(cx) {
-            if from == client {
-                cx.send(cx.leader(self.view), Msg::Request(*request));
-                self.resend_slots(cx);
-            }
+        if backup {
+            cx.send(cx.leader(self.view), Msg::Request(*request));
+            self.resend_slots(cx);
         } else if flags.primary_reassigns {
             self.assign(request, cx);
         } else if let Some(entry) = self.proposed(request) {
@@ -123,21 +117,16 @@ impl Replica {
 
     /// Where a request is proposed in this view, and not executed yet.
     fn proposed(&self, request: &Request) -> Option<&Entry> {
-        let same = |r: &Signed<Request>| (r.client, r.ts) == (request.client, request.ts);
-        let proposal = |entry: &Entry| entry.pre_prepare.as_ref().and_then(|m| m.request);
-        self.window.above(self.last_exec()).find(|entry| proposal(entry).as_ref().is_some_and(same))
+        let same = |m: &Signed<PrePrepare>| m.request.as_ref().is_some_and(|r| r.id() == request.id());
+        self.window.above(self.last_exec()).find(|entry| entry.pre_prepare.as_ref().is_some_and(same))
     }
 
     /// The primary assigns numbers to pending requests, as far as the window reaches.
     pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
-        if self.frozen || !self.is_primary(cx) {
-            return;
-        }
-        for index in 0..self.clients.pending().len() {
-            let request = self.clients.pending()[index];
-            if self.proposed(&request).is_none() {
-                self.assign(&request, cx);
-            }
+        if !self.frozen && cx.leads(self.view) {
+            let waiting = self.clients.pending().iter().filter(|request| self.proposed(request).is_none());
+            let waiting: Vec<_> = waiting.copied().collect();
+            waiting.iter().for_each(|request| self.assign(request, cx));
         }
     }
 
@@ -186,7 +175,7 @@ impl Replica {
         if let Msg::Commit(m) = msg
             && let Some(entry) = self.window.get(m.seq)
         {
-            entry.hints.insert(from, (m.view, m.digest));
+            entry.hints.set(from, (m.view, m.digest));
         }
         if view > self.view {
             self.early.keep(from, msg);
@@ -196,7 +185,6 @@ impl Replica {
 
     /// Accepts a proposal, unless another one was accepted for the same view and number.
     pub(super) fn accept(&mut self, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
-        let backup = !self.is_primary(cx);
         let Some(entry) = self.window.get(m.seq) else { return };
         if entry.pre_prepare.is_some() && !self.config.flags.slot_ignores_digest {
             return;
@@ -206,7 +194,7 @@ impl Replica {
         if let Some(request) = &m.request {
             self.clients.note(request);
         }
-        if backup {
+        if !cx.leads(self.view) {
             cx.broadcast(Msg::Prepare(cx.sign(m.vote())));
         }
     }
@@ -254,9 +242,8 @@ impl Replica {
 
     fn execute_next(&mut self, seq: Slot, cx: &mut Cx<'_>) -> bool {
         let flags = self.config.flags;
-        let Some(proof) = self.window.get(seq).and_then(|entry| entry.committed.clone()) else {
-            return false;
-        };
+        let committed = self.window.get(seq).and_then(|entry| entry.committed.clone());
+        let Some(proof) = committed else { return false };
         let proposed = &proof.pre_prepare.request;
         // A request that was executed before is a no-op: a faulty primary may propose it twice.
         let fresh = |request: &Request| flags.no_exec_dedupe || self.clients.is_fresh(request);
@@ -266,8 +253,7 @@ impl Replica {
             cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
         }
         if flags.primary_reassigns {
-            let copy =
-                |cert: &mut Prepared| cert.pre_prepare.seq < seq && cert.pre_prepare.request == *proposed;
+            let copy = |old: &mut Prepared| old.pre_prepare.seq < seq && old.pre_prepare.request == *proposed;
             self.window.iter_mut().for_each(|entry| drop(entry.prepared.take_if(copy)));
         }
         if flags.forget_completed_slot
@@ -275,8 +261,8 @@ impl Replica {
         {
             *entry = Entry { prepared: entry.prepared.take(), forgotten: true, ..Entry::default() };
         }
-        if seq == self.last_own_checkpoint() {
-            self.send_checkpoint(cx.cluster().replicas(), cx);
+        if seq == self.checkpoints.due(self.last_exec()) {
+            self.checkpoints.announce(&self.history, cx.cluster().replicas(), Msg::Checkpoint, cx);
         }
         true
     }
@@ -293,7 +279,7 @@ impl Replica {
     /// Sends own messages of this view about a number again.
     fn resend(&self, entry: &Entry, cx: &mut Cx<'_>) {
         let Some(m) = entry.pre_prepare.as_ref().filter(|_| self.config.is_persistent()) else { return };
-        cx.to_others(match self.is_primary(cx) {
+        cx.to_others(match cx.leads(self.view) {
             true => Msg::PrePrepare(m.clone()),
             false => Msg::Prepare(cx.sign(m.vote())),
         });
@@ -314,8 +300,8 @@ impl Replica {
         self.frozen
             || !self.clients.pending().is_empty()
             || !self.early.is_empty()
-            || self.checkpoints.is_lagging()
-            || self.last_own_checkpoint() > self.h()
+            || self.checkpoints.is_fetching()
+            || self.checkpoints.due(self.last_exec()) > self.h()
             || self.window.above(self.last_exec()).any(open)
     }
 
@@ -341,7 +327,7 @@ impl Node<Pbft> for Replica {
             Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
             Msg::NewView(m) => self.on_new_view(m, cx),
             Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
-            Msg::Fetch(m) => self.on_fetch(from, m, cx),
+            Msg::Fetch(m) => self.checkpoints.answer(from, m, &self.history, Msg::State, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::SlotFetch(seq) => self.on_slot_fetch(from, *seq, cx),
             Msg::SlotProof(m) => self.on_slot_proof(m, cx),
@@ -362,15 +348,16 @@ impl Node<Pbft> for Replica {
             }
             Timer::Retransmit => {
                 match self.frozen {
-                    true => self.resend_view_change(cx),
+                    true => self.view_changes.resend(Msg::ViewChange, cx),
                     false => self.resend_slots(cx),
                 }
-                if self.last_own_checkpoint() > self.h() {
-                    self.send_checkpoint(cx.others(), cx);
+                if self.checkpoints.due(self.last_exec()) > self.h() {
+                    self.checkpoints.announce(&self.history, cx.others(), Msg::Checkpoint, cx);
                 }
-                self.fetch(cx);
+                self.checkpoints.ask(&self.history, Msg::Fetch, cx);
                 self.fetch_missing_slot(cx);
-                self.query_view(cx);
+                // A NEW-VIEW was missed.
+                self.early.ask(Msg::QueryView(self.view), cx);
             }
             Timer::Client(_) => {}
         }

@@ -1,8 +1,6 @@
 //! The view change: VIEW-CHANGE, NEW-VIEW, and what makes their content good.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use turncoat_core::prelude::*;
 
 use super::messages::{Certificate, Msg, NewView, PrePrepare, ViewChange, Voted};
@@ -27,12 +25,6 @@ impl Replica {
         }
         let vote = ViewChange { view: w, h, checkpoint: self.checkpoints.stable().cloned(), prepared };
         cx.broadcast(Msg::ViewChange(Arc::new(cx.sign(vote))));
-    }
-
-    pub(super) fn resend_view_change(&mut self, cx: &mut Cx<'_>) {
-        if let Some(vote) = self.view_changes.latest(cx.me()) {
-            cx.to_others(Msg::ViewChange(vote.clone()));
-        }
     }
 
     pub(super) fn on_view_change(&mut self, from: NodeId, m: &Voted, cx: &mut Cx<'_>) {
@@ -132,10 +124,8 @@ impl Replica {
             return false;
         }
         let (_, proposals) = self.compute_o(m.view, &m.votes);
-        let same = |(ours, theirs): (&PrePrepare, &Signed<PrePrepare>)| {
-            theirs.is_by(cx.leader(m.view)) && *ours == **theirs
-        };
-        proposals.len() == m.pre_prepares.len() && proposals.iter().zip(&m.pre_prepares).all(same)
+        let by_primary = m.pre_prepares.iter().all(|proposal| proposal.is_by(cx.leader(m.view)));
+        by_primary && m.pre_prepares.iter().map(|proposal| &**proposal).eq(&proposals)
     }
 
     /// What follows from the votes V: the latest stable checkpoint among them (min-s), and O, a proposal for each number
@@ -182,7 +172,7 @@ impl Replica {
         if let (Some(proof), _) = self.compute_o(m.view, &m.votes) {
             self.stabilise(&proof, cx);
             if self.last_exec() < proof.seq {
-                self.fetch_up_to(proof.seq, cx);
+                self.checkpoints.fetch(proof.seq, &self.history, Msg::Fetch, cx);
             }
         }
         // The numbers go on after O.
@@ -190,7 +180,7 @@ impl Replica {
         if !flags.seq_not_synced || (!m.pre_prepares.is_empty() && self.next_seq.next() < last) {
             self.next_seq = last;
         }
-        let skips_nulls = flags.nulls_skipped && !self.is_primary(cx);
+        let skips_nulls = flags.nulls_skipped && !cx.leads(self.view);
         for pre_prepare in m.pre_prepares.iter().filter(|m| m.request.is_some() || !skips_nulls) {
             self.accept(pre_prepare, cx);
         }
@@ -201,7 +191,7 @@ impl Replica {
         for (from, msg) in self.early.take() {
             self.on_phase(from, &msg, cx);
         }
-        if !self.is_primary(cx) {
+        if !cx.leads(self.view) {
             self.clients.pending().iter().for_each(|r| cx.send(cx.leader(self.view), Msg::Request(*r)));
         }
         self.propose(cx);
@@ -211,14 +201,6 @@ impl Replica {
     pub(super) fn relay_new_view(&self, to: NodeId, view: View, cx: &mut Cx<'_>) {
         if let Some(m) = self.last_new_view.as_ref().filter(|m| m.view > view && to != cx.me()) {
             cx.send(to, Msg::NewView(m.clone()));
-        }
-    }
-
-    /// f+1 replicas are in later views, so a NEW-VIEW was missed: ask for it.
-    pub(super) fn query_view(&mut self, cx: &mut Cx<'_>) {
-        let ahead = self.early.senders();
-        if ahead.len() >= cx.cluster().weak() {
-            cx.multicast(ahead, Msg::QueryView(self.view));
         }
     }
 
