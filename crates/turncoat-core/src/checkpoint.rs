@@ -109,10 +109,8 @@ impl Checkpoints {
 
     /// The votes for a slot that f+1 replicas or more agree on.
     pub fn proof(&self, seq: Slot, cluster: &Cluster) -> Option<Cert<Checkpoint>> {
-        let mut ballots = Ballots::default();
-        for vote in self.votes.values().flatten().filter(|vote| vote.seq == seq) {
-            ballots.add(vote);
-        }
+        let votes = self.votes.values().flatten().filter(|vote| vote.seq == seq);
+        let ballots: Ballots<Checkpoint> = votes.collect();
         let (body, _) = ballots.winner(cluster.weak())?;
         Some(ballots.cert(body, cluster.replicas()))
     }

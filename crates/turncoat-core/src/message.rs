@@ -183,3 +183,24 @@ pub fn special_rows<M: Message>(kind: u8, specials: &[Special<M>], table: &mut V
         table.push(Mutation { name: format!("{kind}{}", special.name), scope: special.scope });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(view: u32, slot: u32, phase: u8) -> RoundKey {
+        RoundKey { view: View(view), slot: Slot(slot), phase }
+    }
+
+    #[test]
+    fn rounds_go_on_from_slot_to_slot_and_from_view_to_view() {
+        let numbers = [key(0, 1, 1), key(0, 1, 4), key(0, 2, 1), key(1, 2, 1)].map(|key| key.number(4));
+        assert_eq!(numbers, [1, 4, 5, 6]);
+        assert_eq!(key(0, 1, 3).since(key(0, 1, 1), 4), 2);
+        assert_eq!(key(0, 2, 1).since(key(0, 1, 4), 4), 1);
+        assert_eq!(key(1, 0, 5).since(key(0, 2, 3), 4), 1);
+        assert_eq!(key(1, 1, 1).since(key(1, 0, 6), 4), 0, "the kernel makes it one");
+        let most = key(u32::MAX, u32::MAX, u8::MAX);
+        assert_eq!((most.number(4), most.since(RoundKey::default(), 4)), (u32::MAX, 1));
+    }
+}

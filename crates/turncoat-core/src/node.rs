@@ -191,7 +191,7 @@ pub struct Waiting {
     pub slot: Slot,
     /// How many it has.
     pub have: usize,
-    /// How many it needs.
+    /// How many it needs at the least.
     pub need: usize,
 }
 
@@ -387,4 +387,20 @@ impl<P: Protocol> Context<'_, P> {
 /// The randomness of the node in `seat`.
 pub(crate) fn node_rng(seed: u64, seat: usize) -> Rng {
     Rng::stream(seed, Purpose::Node as u64 + seat as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quorum_is_of_replicas_and_an_election_counts_nobody_twice() {
+        let cluster = Cluster { n: 4, f: 1, ..Cluster::default() };
+        let (p, c) = (NodeId::replica, NodeId::client);
+        assert!(cluster.has_quorum([p(0), p(1), p(2), c(0)].into_iter().collect()));
+        assert!(!cluster.has_quorum([p(0), p(1), c(0)].into_iter().collect()));
+        let elected = |voters: &[NodeId]| cluster.elected(voters.iter().copied());
+        assert!(elected(&[p(0), p(1), p(3)]) && !elected(&[p(0), p(1)]));
+        assert!(!elected(&[p(0), p(1), p(3), c(0)]) && !elected(&[p(0), p(1), p(3), p(3)]));
+    }
 }

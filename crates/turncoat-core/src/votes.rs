@@ -107,6 +107,16 @@ impl<T: Eq + Clone> Ballots<T> {
     }
 }
 
+impl<'a, T: Eq + Clone + 'a> FromIterator<&'a Signed<T>> for Ballots<T> {
+    fn from_iter<I: IntoIterator<Item = &'a Signed<T>>>(votes: I) -> Self {
+        let mut ballots = Self::default();
+        for vote in votes {
+            ballots.add(vote);
+        }
+        ballots
+    }
+}
+
 impl<T> std::ops::Deref for Ballots<T> {
     type Target = Votes<T>;
     fn deref(&self) -> &Votes<T> {

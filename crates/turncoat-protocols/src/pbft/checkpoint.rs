@@ -24,9 +24,8 @@ impl Replica {
         let heard = self.unchecked.entry(m.seq).or_default();
         *heard += 1;
         if *heard >= cx.cluster().quorum() {
-            let mut ballots = Ballots::default();
-            ballots.add(m);
-            self.stabilise(&ballots.cert(m, cx.cluster().replicas()), cx);
+            let alone = Ballots::from_iter([m]).cert(m, cx.cluster().replicas());
+            self.stabilise(&alone, cx);
             self.propose(cx);
         }
     }
@@ -76,8 +75,7 @@ impl Replica {
     /// f+1 replicas say that a number is committed, and the next one cannot be completed here: ask for the proof.
     pub(super) fn fetch_missing_slot(&mut self, cx: &mut Cx<'_>) {
         let weak = cx.cluster().weak();
-        let hinted =
-            |entry: &Entry| entry.commits.winner(weak).is_some() || entry.hints.winner(weak).is_some();
+        let hinted = |e: &Entry| e.commits.winner(weak).is_some() || e.hints.winner(weak).is_some();
         let next = self.last_exec().next();
         if self.config.slot_fetch && next > self.h() && self.window.above(self.last_exec()).any(hinted) {
             cx.to_others(Msg::SlotFetch(next));

@@ -50,9 +50,8 @@ turncoat_core::config! {
         pub retransmit: Time = Time(150),
         /// Whether a replica asks for the proof of a number that others have committed.
         pub slot_fetch: bool = true,
-        /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered
-        /// requests then need 2f+1 too: f+1 and 2f+1 replies may share only a faulty replica, and a read could miss
-        /// a write.
+        /// The read-only optimisation: reads are answered without being ordered, on 2f+1 equal replies. Ordered requests
+        /// then need 2f+1 too: f+1 and 2f+1 may share only a faulty replica, and a read could miss a write.
         pub read_only: bool = false,
         /// What is wrong.
         pub flags: Flags = Flags::default(),

@@ -1,7 +1,6 @@
 //! A replica: its state, the normal case, its timers.
 
 use std::collections::BTreeMap;
-use std::mem::take;
 
 use turncoat_core::prelude::*;
 
@@ -46,7 +45,6 @@ pub struct Replica {
     pub(super) next_seq: Slot,
     pub(super) clients: Clients<Reply>,
     pub(super) history: History,
-
     pub(super) checkpoints: Checkpoints,
     pub(super) view_changes: ViewVotes<Voted>,
     pub(super) last_new_view: Option<Arc<Signed<NewView>>>,
@@ -162,7 +160,7 @@ impl Replica {
             if !counts && self.config.flags.votes_not_distinct {
                 entry.repeats.push((phase, digest));
             }
-            self.ghosts += u32::from(take(&mut entry.forgotten));
+            self.ghosts += u32::from(std::mem::take(&mut entry.forgotten));
         }
         self.advance(seq, cx);
     }
@@ -256,9 +254,7 @@ impl Replica {
             let copy = |old: &mut Prepared| old.pre_prepare.seq < seq && old.pre_prepare.request == *proposed;
             self.window.iter_mut().for_each(|entry| drop(entry.prepared.take_if(copy)));
         }
-        if flags.forget_completed_slot
-            && let Some(entry) = self.window.get(seq)
-        {
+        if let Some(entry) = self.window.get(seq).filter(|_| flags.forget_completed_slot) {
             *entry = Entry { prepared: entry.prepared.take(), forgotten: true, ..Entry::default() };
         }
         if seq == self.checkpoints.due(self.last_exec()) {
@@ -279,10 +275,8 @@ impl Replica {
     /// Sends own messages of this view about a number again.
     fn resend(&self, entry: &Entry, cx: &mut Cx<'_>) {
         let Some(m) = entry.pre_prepare.as_ref().filter(|_| self.config.is_persistent()) else { return };
-        cx.to_others(match cx.leads(self.view) {
-            true => Msg::PrePrepare(m.clone()),
-            false => Msg::Prepare(cx.sign(m.vote())),
-        });
+        let primary = cx.leads(self.view);
+        cx.to_others(if primary { Msg::PrePrepare(m.clone()) } else { Msg::Prepare(cx.sign(m.vote())) });
         if entry.sent_commit {
             cx.to_others(Msg::Commit(cx.sign(m.vote())));
         }
@@ -294,9 +288,7 @@ impl Replica {
 
     /// Whether something is unanswered.
     fn outstanding(&self) -> bool {
-        let open = |entry: &Entry| {
-            entry.pre_prepare.is_some() || !entry.hints.is_empty() || !entry.commits.seen().is_empty()
-        };
+        let open = |e: &Entry| e.pre_prepare.is_some() || !e.hints.is_empty() || !e.commits.seen().is_empty();
         self.frozen
             || !self.clients.pending().is_empty()
             || !self.early.is_empty()
@@ -356,7 +348,6 @@ impl Node<Pbft> for Replica {
                 }
                 self.checkpoints.ask(&self.history, Msg::Fetch, cx);
                 self.fetch_missing_slot(cx);
-                // A NEW-VIEW was missed.
                 self.early.ask(Msg::QueryView(self.view), cx);
             }
             Timer::Client(_) => {}
@@ -378,8 +369,7 @@ impl Node<Pbft> for Replica {
 
     fn vitals(&self) -> Vitals {
         let next = self.window.above(self.last_exec()).next();
-        let wait = |(kind, have)| Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 };
-        let waiting = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
+        let waits = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
             Entry { pre_prepare: None, .. } => ("pre-prepare", 0),
             Entry { sent_commit: false, prepares, .. } => ("prepare", prepares.seen().len()),
             Entry { commits, .. } => ("commit", commits.seen().len()),
@@ -388,8 +378,7 @@ impl Node<Pbft> for Replica {
             view: self.view,
             changing_view: self.frozen,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            waiting: waiting.map(wait).into_iter().collect(),
-            ..self.history.vitals()
+            ..self.history.vitals(waits)
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use turncoat_core::prelude::*;
 
-use super::messages::{Certificate, Msg, NewView, PrePrepare, ViewChange, Voted};
+use super::messages::{Certificate, Msg, NewView, PrePrepare, Prepared, ViewChange, Voted};
 use super::replica::{Cx, Entry, Replica};
 
 /// The most proposals that a machine has room for. A correct O is no larger than the window.
@@ -39,16 +39,15 @@ impl Replica {
 
     /// C proves h; P holds at most one good certificate per number within the window, of earlier views.
     fn valid_view_change(&self, m: &ViewChange, cx: &Cx<'_>) -> bool {
-        let proved = self.checkpoints.proves(m.h, m.checkpoint.as_ref(), cx.cluster());
         let mut last = m.h;
-        let good = proved
-            && m.prepared.iter().all(|cert| {
-                let (view, seq) = (cert.pre_prepare.view, cert.pre_prepare.seq);
-                let in_order = std::mem::replace(&mut last, seq) < seq;
-                let within = seq.0.saturating_sub(m.h.0) <= self.config.window;
-                in_order && within && view < m.view && self.certified(cert, cx)
-            });
-        good || self.config.flags.vc_unchecked
+        let good = |cert: &Prepared| {
+            let (view, seq) = (cert.pre_prepare.view, cert.pre_prepare.seq);
+            let in_order = std::mem::replace(&mut last, seq) < seq;
+            let within = seq.0.saturating_sub(m.h.0) <= self.config.window;
+            in_order && within && view < m.view && self.certified(cert, cx)
+        };
+        let proved = self.checkpoints.proves(m.h, m.checkpoint.as_ref(), cx.cluster());
+        self.config.flags.vc_unchecked || (proved && m.prepared.iter().all(good))
     }
 
     /// Every rule of the view change whose guard now holds.
@@ -59,11 +58,10 @@ impl Replica {
         if !flags.join_counts_votes {
             later.dedup_by_key(|(who, _)| *who);
         }
-        if let Some(&(_, smallest)) = later.iter().min_by_key(|(_, view)| view)
-            && later.len() >= cx.cluster().weak()
-        {
+        let smallest = later.iter().map(|&(_, view)| view).min();
+        if let Some(view) = smallest.filter(|_| later.len() >= cx.cluster().weak()) {
             let frozen = self.frozen;
-            self.start_view_change(smallest, cx);
+            self.start_view_change(view, cx);
             self.frozen = frozen || !flags.join_does_not_freeze;
             return;
         }
@@ -83,8 +81,7 @@ impl Replica {
 
     /// The new primary: with the votes of 2f others besides its own, it starts the view.
     fn try_new_view(&mut self, w: View, cx: &mut Cx<'_>) {
-        let elected = self.view_changes.elect(w, cx.me(), cx.cluster().quorum());
-        let Some(votes) = elected else { return };
+        let Some(votes) = self.view_changes.elect(w, cx.me(), cx.cluster().quorum()) else { return };
         let (_, proposals) = self.compute_o(w, &votes);
         if proposals.iter().any(|proposal| proposal.request.is_none()) {
             cx.mark("new-view-null");
