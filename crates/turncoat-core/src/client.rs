@@ -90,6 +90,16 @@ impl Request {
     pub fn digest(&self) -> Digest {
         Digest::of(self)
     }
+
+    /// Which one it is: the client and its number.
+    pub const fn id(&self) -> (NodeId, u32) {
+        (self.client, self.ts)
+    }
+
+    /// The answer to it.
+    pub const fn reply(&self, view: View, seq: Slot, result: u64) -> Reply {
+        Reply { view, ts: self.ts, client: self.client, result, seq }
+    }
 }
 
 impl Part for Request {

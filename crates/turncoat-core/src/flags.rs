@@ -11,6 +11,7 @@
 //! }
 //! let flags: Flags = serde_json::from_str(r#"["unsigned-votes"]"#)?;
 //! assert!(flags.unsigned_votes);
+//! assert_eq!(flags, Flags::all());
 //! assert_eq!(Flags::ALL[0].about, "nobody looks at signatures");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
@@ -54,6 +55,12 @@ macro_rules! flags {
             /// All flags.
             $vis const ALL: &'static [$crate::flags::Flag] =
                 &[$($crate::flags::Flag { field: stringify!($flag), about: $about }),*];
+
+            /// All of them switched on.
+            #[allow(dead_code, reason = "not every protocol has such a variant")]
+            $vis const fn all() -> Self {
+                Self { $($flag: true),* }
+            }
         }
 
         impl $crate::serde::Serialize for $Flags {

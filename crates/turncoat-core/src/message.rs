@@ -17,6 +17,25 @@ pub struct RoundKey {
     pub phase: u8,
 }
 
+impl RoundKey {
+    /// The number of a round among slots that follow each other, each with so many phases. A view change takes one more.
+    pub(crate) fn number(self, phases: u32) -> u32 {
+        let slots_before = self.slot.0.saturating_sub(1).saturating_mul(phases);
+        slots_before.saturating_add(u32::from(self.phase).min(phases)).saturating_add(self.view.0)
+    }
+
+    /// How many rounds later than `old` it is, as ByzzFuzz counts. That can be none (the first proposal right after a
+    /// view change); the kernel raises a counter by at least one.
+    pub(crate) fn since(self, old: Self, phases: u32) -> u32 {
+        let (from, to) = (u32::from(old.phase), u32::from(self.phase));
+        match () {
+            () if self.view > old.view => 1,
+            () if self.slot > old.slot => (to + phases).saturating_sub(from),
+            () => to.saturating_sub(from),
+        }
+    }
+}
+
 /// A protocol's messages: an enum with `#[derive(Message)]`.
 pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The names of the kinds (the variants), in kebab-case.
@@ -158,10 +177,42 @@ pub struct Special<M: 'static> {
     pub apply: fn(&mut M, &mut Liar<'_>) -> bool,
 }
 
+impl<M> Special<M> {
+    /// A special mutation of small scope.
+    pub const fn small(
+        kind: &'static str,
+        name: &'static str,
+        apply: fn(&mut M, &mut Liar<'_>) -> bool,
+    ) -> Self {
+        Self { kind, name, scope: Scope::Small, apply }
+    }
+}
+
 /// The rows of the special mutations of a kind.
 pub fn special_rows<M: Message>(kind: u8, specials: &[Special<M>], table: &mut Vec<Mutation>) {
     let kind = M::KINDS[usize::from(kind)];
     for special in specials.iter().filter(|special| special.kind == kind) {
         table.push(Mutation { name: format!("{kind}{}", special.name), scope: special.scope });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(view: u32, slot: u32, phase: u8) -> RoundKey {
+        RoundKey { view: View(view), slot: Slot(slot), phase }
+    }
+
+    #[test]
+    fn rounds_go_on_from_slot_to_slot_and_from_view_to_view() {
+        let numbers = [key(0, 1, 1), key(0, 1, 4), key(0, 2, 1), key(1, 2, 1)].map(|key| key.number(4));
+        assert_eq!(numbers, [1, 4, 5, 6]);
+        assert_eq!(key(0, 1, 3).since(key(0, 1, 1), 4), 2);
+        assert_eq!(key(0, 2, 1).since(key(0, 1, 4), 4), 1);
+        assert_eq!(key(1, 0, 5).since(key(0, 2, 3), 4), 1);
+        assert_eq!(key(1, 1, 1).since(key(1, 0, 6), 4), 0, "the kernel makes it one");
+        let most = key(u32::MAX, u32::MAX, u8::MAX);
+        assert_eq!((most.number(4), most.since(RoundKey::default(), 4)), (u32::MAX, 1));
     }
 }

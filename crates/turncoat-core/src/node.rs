@@ -32,6 +32,8 @@ pub trait Protocol: Sized + 'static {
     const FLAGS: &'static [Flag] = &[];
     /// Things that a run may or may not exercise; see [`Context::mark`].
     const MARKS: &'static [&'static str] = &[];
+    /// How many rounds a slot takes, each a phase, where slots start with 1. None: a view is a round.
+    const PHASES: u32 = 0;
 
     /// Its messages.
     type Msg: Message;
@@ -76,18 +78,22 @@ pub trait Protocol: Sized + 'static {
     }
     /// The round in which every node starts.
     fn origin() -> RoundKey {
-        RoundKey::default()
+        RoundKey { slot: Slot(u32::from(Self::PHASES > 0)), ..RoundKey::default() }
     }
     /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
     /// overflow.
     fn number(key: RoundKey) -> u32 {
-        key.view.0.saturating_add(1)
+        match Self::PHASES {
+            0 => key.view.0.saturating_add(1),
+            phases => key.number(phases),
+        }
     }
     /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller.
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
-        match old == Self::origin() {
-            true => Self::number(new),
-            false => Self::number(new).saturating_sub(Self::number(old)),
+        match Self::PHASES {
+            0 if old == Self::origin() => Self::number(new),
+            0 => Self::number(new).saturating_sub(Self::number(old)),
+            phases => new.since(old, phases),
         }
     }
     /// A message of `kind` that a Byzantine node makes up beside `like`, which it sent (`originate`).
@@ -185,7 +191,7 @@ pub struct Waiting {
     pub slot: Slot,
     /// How many it has.
     pub have: usize,
-    /// How many it needs.
+    /// How many it needs at the least.
     pub need: usize,
 }
 
@@ -217,6 +223,16 @@ impl Cluster {
     /// The replicas.
     pub const fn replicas(&self) -> NodeSet {
         NodeSet::replicas(self.n)
+    }
+    /// Whether the replicas among the voters are a quorum.
+    pub const fn has_quorum(&self, voters: NodeSet) -> bool {
+        voters.and(self.replicas()).len() >= self.quorum()
+    }
+    /// Whether the voters are a quorum of replicas, nobody else among them and nobody twice.
+    pub fn elected(&self, voters: impl ExactSizeIterator<Item = NodeId>) -> bool {
+        let votes = voters.len();
+        let voters: NodeSet = voters.collect();
+        voters.len() == votes && voters.is_subset(self.replicas()) && self.has_quorum(voters)
     }
 }
 
@@ -261,6 +277,11 @@ impl<P: Protocol> Context<'_, P> {
         }
     }
 
+    /// Whether this node leads `view`.
+    pub fn leads(&self, view: View) -> bool {
+        self.leader(view) == self.me
+    }
+
     /// Sends to one node. To oneself: an own copy, as in [`Context::broadcast`].
     pub fn send(&mut self, to: NodeId, msg: P::Msg) {
         self.io.send(NodeSet::one(to), msg);
@@ -295,6 +316,13 @@ impl<P: Protocol> Context<'_, P> {
     /// Whether a timer is armed.
     pub fn is_armed(&self, timer: P::Timer) -> bool {
         self.io.timers.of(self.io.seat).any(|(key, _)| key == timer)
+    }
+
+    /// Arms a timer, unless it is armed.
+    pub fn start_timer(&mut self, timer: P::Timer, after: Time) {
+        if !self.is_armed(timer) {
+            self.set_timer(timer, after);
+        }
     }
 
     /// Disarms a timer.
@@ -359,4 +387,20 @@ impl<P: Protocol> Context<'_, P> {
 /// The randomness of the node in `seat`.
 pub(crate) fn node_rng(seed: u64, seat: usize) -> Rng {
     Rng::stream(seed, Purpose::Node as u64 + seat as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quorum_is_of_replicas_and_an_election_counts_nobody_twice() {
+        let cluster = Cluster { n: 4, f: 1, ..Cluster::default() };
+        let (p, c) = (NodeId::replica, NodeId::client);
+        assert!(cluster.has_quorum([p(0), p(1), p(2), c(0)].into_iter().collect()));
+        assert!(!cluster.has_quorum([p(0), p(1), c(0)].into_iter().collect()));
+        let elected = |voters: &[NodeId]| cluster.elected(voters.iter().copied());
+        assert!(elected(&[p(0), p(1), p(3)]) && !elected(&[p(0), p(1)]));
+        assert!(!elected(&[p(0), p(1), p(3), c(0)]) && !elected(&[p(0), p(1), p(3), p(3)]));
+    }
 }

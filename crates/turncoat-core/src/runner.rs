@@ -86,6 +86,17 @@ impl Entry {
         }
     }
 
+    /// A variant, by its configuration.
+    ///
+    /// # Panics
+    /// As [`Entry::preset`] does.
+    pub fn variant<P: Protocol>(name: &'static str, about: &'static str, config: &P::Config) -> Self {
+        let table = |config| toml::Table::try_from(config).expect("a configuration is a table");
+        let (defaults, mut preset) = (table(&P::Config::default()), table(config));
+        preset.retain(|key, value| defaults.get(key) != Some(value));
+        Self::preset::<P>(name, about, preset)
+    }
+
     /// The names of the flags that the preset switches on.
     pub fn preset_flags(&self) -> Vec<String> {
         let flags = self.preset.get("flags").and_then(toml::Value::as_array).into_iter().flatten();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::ids::{NodeId, View};
+use crate::ids::{NodeId, NodeSet, View};
+use crate::node::{Context, Protocol};
 
 /// The votes of each replica for later views. A voter has one vote per view: the first counts.
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -33,10 +34,10 @@ impl<T> ViewVotes<T> {
         new
     }
 
-    /// All votes for views later than `view`: by voter, the latest view first.
-    pub fn beyond(&self, view: View) -> impl Iterator<Item = (NodeId, View)> {
+    /// All votes of some voters for views later than `view`: by voter, the latest view first.
+    pub fn beyond(&self, view: View, voters: NodeSet) -> impl Iterator<Item = (NodeId, View)> {
         let all = self.0.iter().flat_map(|(&voter, votes)| votes.iter().map(move |&(view, _)| (voter, view)));
-        all.filter(move |&(_, voted)| voted > view)
+        all.filter(move |&(voter, voted)| voters.contains(voter) && voted > view)
     }
 
     /// How many voters want this view or a later one.
@@ -44,9 +45,14 @@ impl<T> ViewVotes<T> {
         self.0.values().filter(|votes| votes.first().is_some_and(|&(latest, _)| latest >= view)).count()
     }
 
-    /// The vote of a voter for its latest view.
-    pub fn latest(&self, voter: NodeId) -> Option<&T> {
-        self.0.get(&voter)?.first().map(|(_, vote)| vote)
+    /// Sends one's own vote for the latest view to all others, again.
+    pub fn resend<P: Protocol>(&self, message: fn(T) -> P::Msg, cx: &mut Context<'_, P>)
+    where
+        T: Clone,
+    {
+        if let Some((_, vote)) = self.0.get(&cx.me()).and_then(|votes| votes.first()) {
+            cx.to_others(message(vote.clone()));
+        }
     }
 
     /// The votes for one view, by voter.
@@ -56,8 +62,39 @@ impl<T> ViewVotes<T> {
         })
     }
 
+    /// So many votes for a view, by voter: one's own, and those of the first others.
+    pub fn elect(&self, view: View, own: NodeId, need: usize) -> Option<Vec<T>>
+    where
+        T: Clone,
+    {
+        let others = self.of(view).filter(|&(voter, _)| voter != own).take(need.saturating_sub(1));
+        let own = self.of(view).find(|&(voter, _)| voter == own)?;
+        let mut votes: Vec<(NodeId, &T)> = others.chain([own]).collect();
+        votes.sort_by_key(|&(voter, _)| voter);
+        (votes.len() >= need).then(|| votes.into_iter().map(|(_, vote)| vote.clone()).collect())
+    }
+
     /// Forgets the votes for views up to this one.
     pub fn forget(&mut self, view: View) {
         self.0.values_mut().for_each(|votes| votes.retain(|&(voted, _)| voted > view));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_elected_without_the_own_vote() {
+        let p = NodeId::replica;
+        let mut votes = ViewVotes::default();
+        for voter in [0, 1, 2] {
+            votes.add(p(voter), View(3), voter);
+        }
+        assert_eq!(votes.elect(View(3), p(3), 3), None);
+        assert_eq!(votes.elect(View(3), p(2), 4), None);
+        votes.add(p(3), View(3), 3);
+        assert_eq!(votes.elect(View(3), p(3), 3), Some(vec![0, 1, 3]));
+        assert_eq!(votes.elect(View(2), p(3), 3), None);
     }
 }

@@ -1,5 +1,7 @@
 //! Counting votes: who said what, each voter once.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -105,6 +107,16 @@ impl<T: Eq + Clone> Ballots<T> {
     }
 }
 
+impl<'a, T: Eq + Clone + 'a> FromIterator<&'a Signed<T>> for Ballots<T> {
+    fn from_iter<I: IntoIterator<Item = &'a Signed<T>>>(votes: I) -> Self {
+        let mut ballots = Self::default();
+        for vote in votes {
+            ballots.add(vote);
+        }
+        ballots
+    }
+}
+
 impl<T> std::ops::Deref for Ballots<T> {
     type Target = Votes<T>;
     fn deref(&self) -> &Votes<T> {
@@ -112,9 +124,48 @@ impl<T> std::ops::Deref for Ballots<T> {
     }
 }
 
+/// What each voter said last. Who changes its mind takes its vote along.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Latest<T>(BTreeMap<NodeId, T>);
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Eq> Latest<T> {
+    /// Records what a voter says now.
+    pub fn set(&mut self, voter: NodeId, value: T) {
+        self.0.insert(voter, value);
+    }
+
+    /// Whether nobody has said anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A value with at least `quorum` votes.
+    pub fn winner(&self, quorum: usize) -> Option<&T> {
+        self.0.values().find(|value| self.0.values().filter(|other| other == value).count() >= quorum)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_latest_vote_replaces_the_one_before() {
+        let p = NodeId::replica;
+        let mut votes = Latest::default();
+        votes.set(p(0), 'a');
+        votes.set(p(1), 'b');
+        assert_eq!(votes.winner(2), None);
+        votes.set(p(0), 'b');
+        assert_eq!((votes.winner(2), votes.winner(3)), (Some(&'b'), None));
+    }
 
     #[test]
     fn a_voter_counts_once() {

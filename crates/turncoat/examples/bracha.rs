@@ -4,7 +4,6 @@
 //! processes deliver different values, and if one delivers, all do. Run it:
 //! `cargo run --release -p turncoat --example bracha`.
 
-use serde::{Deserialize, Serialize};
 use turncoat::*;
 
 /// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
@@ -83,7 +82,6 @@ impl Process {
 }
 
 pub(crate) const SENDER: NodeId = NodeId::replica(0);
-
 pub(crate) struct Bracha;
 
 impl Protocol for Bracha {

@@ -6,7 +6,8 @@
 //! | you write | with |
 //! |---|---|
 //! | messages | [`Message`], [`Part`], [`Signed`], [`Cert`] |
-//! | replicas | [`Protocol`], [`Node`], [`Context`], [`Votes`], [`Ballots`] |
+//! | replicas | [`Protocol`], [`Node`], [`Context`], [`Votes`], [`Ballots`]; with leaders [`ViewVotes`], [`Patience`] |
+//! | a replicated service | [`Clients`], [`History`], [`Checkpoints`], [`Window`] |
 //! | clients | [`QuorumClient`], [`Service`], or [`NoClient`] |
 //! | tests | [`Scenario`], [`Story`], [`execute`], [`fuzz`] |
 #![forbid(unsafe_code)]
@@ -21,24 +22,13 @@ pub use turncoat_core as core;
 pub use turncoat_lab as lab;
 pub use turncoat_strategies as strategies;
 
-pub use turncoat_core::check::Check;
-pub use turncoat_core::client::{
-    ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuorum, Request, Service,
-};
-pub use turncoat_core::flags::{Flag, OnlyFlags};
-pub use turncoat_core::hash::Digest;
-pub use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-pub use turncoat_core::message::{Message, MutationTable, RoundKey, Special};
-pub use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State, Vitals, Waiting};
+pub use turncoat_core::message::MutationTable;
 pub use turncoat_core::outcome::{End, Outcome, Property, Violation};
-pub use turncoat_core::part::{Part, Scope};
-pub use turncoat_core::runner::{Entry, Runner, execute};
+pub use turncoat_core::prelude::*;
+pub use turncoat_core::runner::{Runner, execute};
 pub use turncoat_core::scenario::{Scenario, Seed};
-pub use turncoat_core::sign::{Cert, Signed, Signer};
 pub use turncoat_core::sim::Sim;
 pub use turncoat_core::story::Story;
-pub use turncoat_core::votes::{Ballots, Votes};
-pub use turncoat_core::{Message, Part, flags};
 
 /// Fuzzes protocol `P` until the first violation: `runs` runs at the most, on all cores, scenarios by `strategy`.
 ///

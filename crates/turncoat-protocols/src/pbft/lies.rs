@@ -1,29 +1,23 @@
 //! Lies that change several fields of a message at once, so that they fit together.
 
-use std::sync::Arc;
-
-use turncoat_core::client::Request;
-use turncoat_core::ids::{NodeId, NodeSet};
-use turncoat_core::message::Special;
-use turncoat_core::part::{Liar, Scope};
-use turncoat_core::sign::Signed;
+use turncoat_core::prelude::*;
 
 use super::messages::{Certificate, Msg, PrePrepare};
 
 pub(super) const SPECIALS: &[Special<Msg>] = &[
-    lie("pre-prepare", ".request=other+digest", |msg, liar| {
+    Special::small("pre-prepare", ".request=other+digest", |msg, liar| {
         let Msg::PrePrepare(m) = msg else { return false };
         let other = liar.another_request(m.request.as_ref());
         other.is_some_and(|request| propose(m, request, liar))
     }),
-    lie("pre-prepare", ".request=invented+digest", |msg, liar| {
+    Special::small("pre-prepare", ".request=invented+digest", |msg, liar| {
         let Msg::PrePrepare(m) = msg else { return false };
         let Some(request) = m.request else { return false };
         let invented = Request { op: request.op.nudged(), ..*request };
         propose(m, liar.sign(request.client, invented), liar)
     }),
     // A certificate that beats all others, for a number that has one, or for the first.
-    lie("view-change", ".prepared=invented", |msg, liar| {
+    Special::small("view-change", ".prepared=invented", |msg, liar| {
         let Msg::ViewChange(m) = msg else { return false };
         let last = m.prepared.last().map(|cert| &cert.pre_prepare);
         let (seq, present) = last.map_or((m.h.next(), None), |pp| (pp.seq, pp.request));
@@ -37,21 +31,13 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
             m.prepared.push(cert);
         })
     }),
-    lie("new-view", ".pre-prepares.first=other+digest", |msg, liar| {
+    Special::small("new-view", ".pre-prepares.first=other+digest", |msg, liar| {
         let Msg::NewView(m) = msg else { return false };
         let Some(first) = m.pre_prepares.first() else { return false };
         let Some(request) = liar.another_request(first.request.as_ref()) else { return false };
         liar.edit(Arc::make_mut(m), |m| _ = propose(&mut m.pre_prepares[0], request, liar))
     }),
 ];
-
-const fn lie(
-    kind: &'static str,
-    name: &'static str,
-    apply: fn(&mut Msg, &mut Liar<'_>) -> bool,
-) -> Special<Msg> {
-    Special { kind, name, scope: Scope::Small, apply }
-}
 
 /// Proposes `request` in the place of what `m` proposes.
 fn propose(m: &mut Signed<PrePrepare>, request: Signed<Request>, liar: &Liar<'_>) -> bool {

@@ -1,14 +1,6 @@
 //! What PBFT's replicas and clients say. In traces the fields carry the papers' letters: v, n, d, m.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-use turncoat_core::checkpoint::{Checkpoint, Excerpt};
-use turncoat_core::client::{Reply, Request};
-use turncoat_core::hash::Digest;
-use turncoat_core::ids::{Slot, View};
-use turncoat_core::sign::{Cert, Signed};
-use turncoat_core::{Message, Part};
+use turncoat_core::prelude::*;
 
 /// A message. What may be relayed or counted in a certificate is signed.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
@@ -30,17 +22,16 @@ pub enum Msg {
     Reply(Signed<Reply>),
     /// A replica wants a new view.
     #[message(view = m.view, phase = 5, view_change)]
-    ViewChange(Arc<Signed<ViewChange>>),
+    ViewChange(Voted),
     /// The primary of the new view starts it.
     #[message(view = m.view, phase = 6, view_change)]
     NewView(Arc<Signed<NewView>>),
     /// A replica has executed up to here.
     #[message(slot = m.seq)]
     Checkpoint(Signed<Checkpoint>),
-    /// Asks for the history after the number `after` up to the checkpoint `seq`.
-    #[message(slot = *seq)]
-    #[expect(missing_docs, reason = "the line above says it")]
-    Fetch { after: Slot, seq: Slot },
+    /// Asks for the history up to a checkpoint.
+    #[message(slot = m.seq)]
+    Fetch(Fetch),
     /// The answer.
     State(Arc<Excerpt>),
     /// Asks for the proof that this number is committed.
@@ -102,11 +93,14 @@ pub struct ViewChange {
     pub(super) prepared: Vec<Prepared>,
 }
 
+/// A VIEW-CHANGE as it travels; a NEW-VIEW repeats it.
+pub(super) type Voted = Arc<Signed<ViewChange>>;
+
 /// NEW-VIEW(v, V, O): the votes for the view, and the proposals that follow from them.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(v, V, O))]
 pub struct NewView {
     pub(super) view: View,
-    pub(super) votes: Vec<Arc<Signed<ViewChange>>>,
+    pub(super) votes: Vec<Voted>,
     pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
 }

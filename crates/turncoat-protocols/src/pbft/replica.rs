@@ -1,25 +1,11 @@
 //! A replica: its state, the normal case, its timers.
 
 use std::collections::BTreeMap;
-use std::mem::take;
-use std::sync::Arc;
 
-use serde::Serialize;
-use turncoat_core::checkpoint::Checkpoints;
-use turncoat_core::client::{Reply, Request};
-use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::node::{Context, Node, Vitals, Waiting};
-use turncoat_core::service::{Clients, History};
-use turncoat_core::sign::Signed;
-use turncoat_core::views::ViewVotes;
-use turncoat_core::votes::Ballots;
-use turncoat_core::window::Window;
+use turncoat_core::prelude::*;
 
-use super::messages::{
-    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, ViewChange,
-};
-use super::{Config, Pbft, Timer};
+use super::messages::{Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Voted};
+use super::{Config, Pbft};
 
 pub(super) type Cx<'a> = Context<'a, Pbft>;
 
@@ -39,7 +25,7 @@ pub(super) struct Entry {
     pub(super) prepared: Option<Prepared>,
     pub(super) committed: Option<Arc<Committed>>,
     /// COMMITs of other views, or that came while frozen: hints that there is a proof to fetch.
-    pub(super) hints: BTreeMap<NodeId, (View, Digest)>,
+    pub(super) hints: Latest<(View, Digest)>,
     /// Executed, and nothing of it is left (`forget_completed_slot`).
     pub(super) forgotten: bool,
 }
@@ -59,19 +45,12 @@ pub struct Replica {
     pub(super) next_seq: Slot,
     pub(super) clients: Clients<Reply>,
     pub(super) history: History,
-
     pub(super) checkpoints: Checkpoints,
-    pub(super) fetching: Option<Slot>,
-    pub(super) view_changes: ViewVotes<Arc<Signed<ViewChange>>>,
+    pub(super) view_changes: ViewVotes<Voted>,
     pub(super) last_new_view: Option<Arc<Signed<NewView>>>,
     /// Phase messages of later views.
-    pub(super) future: Vec<(NodeId, Msg)>,
-
-    /// The request that the request timer waits for.
-    awaited: Option<(NodeId, u32)>,
-    pub(super) timeout: Time,
-    /// Whether nothing was executed in this view yet.
-    pub(super) fresh_view: bool,
+    pub(super) early: Early<Msg>,
+    pub(super) patience: Patience,
 
     /// CHECKPOINTs by number (`checkpoint_unchecked`).
     pub(super) unchecked: BTreeMap<Slot, usize>,
@@ -79,25 +58,21 @@ pub struct Replica {
     pub(super) ghosts: u32,
 }
 
-/// Later-view messages kept per sender.
-const FUTURE_MAX: usize = 64;
 /// pbft-java's table of open numbers.
 const GHOSTS_MAX: u32 = 100;
 
 impl Replica {
     pub(super) fn new(mut config: Config) -> Self {
         config.window = if config.window == 0 { 2 * config.checkpoint } else { config.window };
-        let window = Window::new(config.window);
-        Self { config, window, timeout: config.request_timeout, ..Self::default() }
+        // The first number is 1, so that all are above the first low watermark, which is 0.
+        let checkpoints = Checkpoints::new(config.checkpoint, Slot(config.flags.seq_zero.into()));
+        let (window, patience) = (Window::new(config.window), Patience::new(config.request_timeout));
+        Self { config, window, checkpoints, patience, ..Self::default() }
     }
 
     /// The last number executed.
     pub(super) fn last_exec(&self) -> Slot {
         self.history.last()
-    }
-
-    pub(super) fn is_primary(&self, cx: &Cx<'_>) -> bool {
-        cx.leader(self.view) == cx.me()
     }
 
     // --- REQUEST ----------------------------------------------------------------------------------------------
@@ -110,8 +85,8 @@ impl Replica {
         if request.read_only {
             // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
-                let (view, seq, result) = (self.view, self.last_exec(), self.history.register());
-                cx.send(client, Msg::Reply(cx.sign(Reply { view, seq, ts, client, result })));
+                let reply = request.reply(self.view, self.last_exec(), self.history.register());
+                cx.send(client, Msg::Reply(cx.sign(reply)));
             }
             return;
         }
@@ -122,41 +97,34 @@ impl Replica {
             _ if self.frozen && flags.timers_cleared => return,
             _ => self.clients.note(request),
         }
-        if self.frozen {
+        let backup = !cx.leads(self.view);
+        if self.frozen || (backup && from != client) {
             return;
         }
-        if !self.is_primary(cx) {
-            if from == client {
-                cx.send(cx.leader(self.view), Msg::Request(*request));
-                self.resend_slots(cx);
-            }
+        if backup {
+            cx.send(cx.leader(self.view), Msg::Request(*request));
+            self.resend_slots(cx);
         } else if flags.primary_reassigns {
             self.assign(request, cx);
-        } else if let Some(seq) = self.slot_of(request) {
-            self.resend(seq, cx);
+        } else if let Some(entry) = self.proposed(request) {
+            self.resend(entry, cx);
         } else {
             self.propose(cx);
         }
     }
 
-    /// The number, not executed yet, under which a request is proposed in this view.
-    fn slot_of(&self, request: &Request) -> Option<Slot> {
-        let same = |r: &Signed<Request>| (r.client, r.ts) == (request.client, request.ts);
-        let mut proposals =
-            self.window.above(self.last_exec()).filter_map(|entry| entry.pre_prepare.as_ref());
-        proposals.find(|m| m.request.as_ref().is_some_and(same)).map(|m| m.seq)
+    /// Where a request is proposed in this view, and not executed yet.
+    fn proposed(&self, request: &Request) -> Option<&Entry> {
+        let same = |m: &Signed<PrePrepare>| m.request.as_ref().is_some_and(|r| r.id() == request.id());
+        self.window.above(self.last_exec()).find(|entry| entry.pre_prepare.as_ref().is_some_and(same))
     }
 
     /// The primary assigns numbers to pending requests, as far as the window reaches.
     pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
-        if self.frozen || !self.is_primary(cx) {
-            return;
-        }
-        for index in 0..self.clients.pending().len() {
-            let request = self.clients.pending()[index];
-            if self.slot_of(&request).is_none() {
-                self.assign(&request, cx);
-            }
+        if !self.frozen && cx.leads(self.view) {
+            let waiting = self.clients.pending().iter().filter(|request| self.proposed(request).is_none());
+            let waiting: Vec<_> = waiting.copied().collect();
+            waiting.iter().for_each(|request| self.assign(request, cx));
         }
     }
 
@@ -174,15 +142,7 @@ impl Replica {
     // --- PRE-PREPARE, PREPARE, COMMIT -------------------------------------------------------------------------
 
     pub(super) fn on_phase(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        let (by_sender, view, seq) = match msg {
-            Msg::PrePrepare(m) => (m.is_by(from), m.view, m.seq),
-            Msg::Prepare(m) => (m.is_by(from), m.view, m.seq),
-            Msg::Commit(m) => (m.is_by(from), m.view, m.seq),
-            _ => return,
-        };
-        if !by_sender {
-            return;
-        }
+        let Some(RoundKey { view, slot: seq, .. }) = msg.round() else { return };
         if view != self.view || self.frozen {
             return self.on_other_view(from, view, msg, cx);
         }
@@ -200,31 +160,29 @@ impl Replica {
             if !counts && self.config.flags.votes_not_distinct {
                 entry.repeats.push((phase, digest));
             }
-            self.ghosts += u32::from(take(&mut entry.forgotten));
+            self.ghosts += u32::from(std::mem::take(&mut entry.forgotten));
         }
         self.advance(seq, cx);
     }
 
     /// Later views are kept for later, older ones answered with the NEW-VIEW; who is frozen takes part in none.
     fn on_other_view(&mut self, from: NodeId, view: View, msg: &Msg, cx: &mut Cx<'_>) {
-        if !self.config.is_patient() {
+        if !self.config.is_persistent() {
             return;
         }
         if let Msg::Commit(m) = msg
             && let Some(entry) = self.window.get(m.seq)
         {
-            entry.hints.insert(from, (m.view, m.digest));
+            entry.hints.set(from, (m.view, m.digest));
         }
-        let kept = self.future.iter().filter(|(sender, _)| *sender == from).count();
-        if view > self.view && kept < FUTURE_MAX {
-            self.future.push((from, msg.clone()));
+        if view > self.view {
+            self.early.keep(from, msg);
         }
         self.relay_new_view(from, view, cx);
     }
 
     /// Accepts a proposal, unless another one was accepted for the same view and number.
     pub(super) fn accept(&mut self, m: &Signed<PrePrepare>, cx: &mut Cx<'_>) {
-        let backup = !self.is_primary(cx);
         let Some(entry) = self.window.get(m.seq) else { return };
         if entry.pre_prepare.is_some() && !self.config.flags.slot_ignores_digest {
             return;
@@ -234,7 +192,7 @@ impl Replica {
         if let Some(request) = &m.request {
             self.clients.note(request);
         }
-        if backup {
+        if !cx.leads(self.view) {
             cx.broadcast(Msg::Prepare(cx.sign(m.vote())));
         }
     }
@@ -282,9 +240,8 @@ impl Replica {
 
     fn execute_next(&mut self, seq: Slot, cx: &mut Cx<'_>) -> bool {
         let flags = self.config.flags;
-        let Some(proof) = self.window.get(seq).and_then(|entry| entry.committed.clone()) else {
-            return false;
-        };
+        let committed = self.window.get(seq).and_then(|entry| entry.committed.clone());
+        let Some(proof) = committed else { return false };
         let proposed = &proof.pre_prepare.request;
         // A request that was executed before is a no-op: a faulty primary may propose it twice.
         let fresh = |request: &Request| flags.no_exec_dedupe || self.clients.is_fresh(request);
@@ -294,17 +251,14 @@ impl Replica {
             cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
         }
         if flags.primary_reassigns {
-            let copy =
-                |cert: &mut Prepared| cert.pre_prepare.seq < seq && cert.pre_prepare.request == *proposed;
+            let copy = |old: &mut Prepared| old.pre_prepare.seq < seq && old.pre_prepare.request == *proposed;
             self.window.iter_mut().for_each(|entry| drop(entry.prepared.take_if(copy)));
         }
-        if flags.forget_completed_slot
-            && let Some(entry) = self.window.get(seq)
-        {
+        if let Some(entry) = self.window.get(seq).filter(|_| flags.forget_completed_slot) {
             *entry = Entry { prepared: entry.prepared.take(), forgotten: true, ..Entry::default() };
         }
-        if seq == self.last_own_checkpoint() {
-            self.send_checkpoint(cx.cluster().replicas(), cx);
+        if seq == self.checkpoints.due(self.last_exec()) {
+            self.checkpoints.announce(&self.history, cx.cluster().replicas(), Msg::Checkpoint, cx);
         }
         true
     }
@@ -312,60 +266,43 @@ impl Replica {
     pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
         let result = self.history.execute(seq, request, voters, cx);
         let (Some(request), Some(result)) = (request, result) else { return };
-        let (view, ts, client) = (self.view, request.ts, request.client);
-        self.clients.executed(&request, Reply { view, seq, ts, client, result });
-        self.fresh_view = false;
-        self.timeout = self.config.request_timeout;
+        self.clients.executed(&request, request.reply(self.view, seq, result));
+        self.patience.regain();
     }
 
     // --- sending again, and timers ----------------------------------------------------------------------------
 
     /// Sends own messages of this view about a number again.
-    fn resend(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        let primary = self.is_primary(cx);
-        let Some(entry) = self.window.get(seq).filter(|_| self.config.is_patient()) else { return };
-        let Some(m) = &entry.pre_prepare else { return };
-        cx.to_others(match primary {
-            true => Msg::PrePrepare(m.clone()),
-            false => Msg::Prepare(cx.sign(m.vote())),
-        });
+    fn resend(&self, entry: &Entry, cx: &mut Cx<'_>) {
+        let Some(m) = entry.pre_prepare.as_ref().filter(|_| self.config.is_persistent()) else { return };
+        let primary = cx.leads(self.view);
+        cx.to_others(if primary { Msg::PrePrepare(m.clone()) } else { Msg::Prepare(cx.sign(m.vote())) });
         if entry.sent_commit {
             cx.to_others(Msg::Commit(cx.sign(m.vote())));
         }
     }
 
-    fn resend_slots(&mut self, cx: &mut Cx<'_>) {
-        (self.last_exec().0 + 1..=self.window.high().0).for_each(|seq| self.resend(Slot(seq), cx));
+    fn resend_slots(&self, cx: &mut Cx<'_>) {
+        self.window.above(self.last_exec()).for_each(|entry| self.resend(entry, cx));
     }
 
     /// Whether something is unanswered.
     fn outstanding(&self) -> bool {
-        let open = |entry: &Entry| {
-            entry.pre_prepare.is_some() || !entry.hints.is_empty() || !entry.commits.seen().is_empty()
-        };
+        let open = |e: &Entry| e.pre_prepare.is_some() || !e.hints.is_empty() || !e.commits.seen().is_empty();
         self.frozen
             || !self.clients.pending().is_empty()
-            || !self.future.is_empty()
-            || self.fetching.is_some()
-            || self.last_own_checkpoint() > self.h()
+            || !self.early.is_empty()
+            || self.checkpoints.is_fetching()
+            || self.checkpoints.due(self.last_exec()) > self.h()
             || self.window.above(self.last_exec()).any(open)
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        let pending = self.clients.pending();
-        let waits = |awaited| pending.iter().any(|request| (request.client, request.ts) == awaited);
-        if self.awaited.take_if(|awaited| self.frozen || !waits(*awaited)).is_some() {
-            cx.cancel_timer(Timer::Request);
-        }
         // A backup waits for the oldest pending request. The primary does not suspect itself.
-        if let (None, false, Some(oldest)) = (self.awaited, self.frozen, pending.first())
-            && cx.leader(self.view) != cx.me()
-        {
-            self.awaited = Some((oldest.client, oldest.ts));
-            cx.set_timer(Timer::Request, self.timeout);
-        }
-        if self.config.is_patient() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
+        let view = (!self.frozen).then_some(self.view);
+        self.patience.tend(Timer::Request, self.clients.pending(), view, cx);
+        if self.config.is_persistent() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
             cx.set_timer(Timer::Retransmit, self.config.retransmit);
         }
     }
@@ -375,16 +312,18 @@ impl Node<Pbft> for Replica {
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Request(m) => self.on_request(from, m, cx),
-            Msg::PrePrepare(_) | Msg::Prepare(_) | Msg::Commit(_) => self.on_phase(from, msg, cx),
+            Msg::PrePrepare(m) if m.is_by(from) => self.on_phase(from, msg, cx),
+            Msg::Prepare(m) if m.is_by(from) => self.on_phase(from, msg, cx),
+            Msg::Commit(m) if m.is_by(from) => self.on_phase(from, msg, cx),
             Msg::Checkpoint(m) if m.is_by(from) => self.on_checkpoint(m, cx),
             Msg::ViewChange(m) if m.is_by(from) => self.on_view_change(from, m, cx),
             Msg::NewView(m) => self.on_new_view(m, cx),
             Msg::QueryView(view) => self.relay_new_view(from, *view, cx),
-            Msg::Fetch { after, seq } => self.on_fetch(from, *after, *seq, cx),
+            Msg::Fetch(m) => self.checkpoints.answer(from, m, &self.history, Msg::State, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::SlotFetch(seq) => self.on_slot_fetch(from, *seq, cx),
             Msg::SlotProof(m) => self.on_slot_proof(m, cx),
-            Msg::Checkpoint(_) | Msg::ViewChange(_) | Msg::Reply(_) => {}
+            _ => {}
         }
         self.tend_timers(cx);
     }
@@ -392,26 +331,24 @@ impl Node<Pbft> for Replica {
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
         match timer {
             Timer::Request => {
-                self.awaited = None;
-                // Nothing was executed in this view in time: the next one gets twice the time.
-                self.timeout = Time(self.timeout.0.saturating_mul(if self.fresh_view { 2 } else { 1 }));
+                self.patience.lose();
                 self.start_view_change(self.view.next(), cx);
             }
             Timer::ViewChange => {
-                self.timeout = Time(self.timeout.0.saturating_mul(2));
+                self.patience.double();
                 self.start_view_change(self.target.next(), cx);
             }
             Timer::Retransmit => {
                 match self.frozen {
-                    true => self.resend_view_change(cx),
+                    true => self.view_changes.resend(Msg::ViewChange, cx),
                     false => self.resend_slots(cx),
                 }
-                if self.last_own_checkpoint() > self.h() {
-                    self.send_checkpoint(cx.others(), cx);
+                if self.checkpoints.due(self.last_exec()) > self.h() {
+                    self.checkpoints.announce(&self.history, cx.others(), Msg::Checkpoint, cx);
                 }
-                self.fetch(cx);
+                self.checkpoints.ask(&self.history, Msg::Fetch, cx);
                 self.fetch_missing_slot(cx);
-                self.query_view(cx);
+                self.early.ask(Msg::QueryView(self.view), cx);
             }
             Timer::Client(_) => {}
         }
@@ -420,7 +357,7 @@ impl Node<Pbft> for Replica {
 
     /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        self.awaited = None;
+        self.patience.stop();
         self.advance_view_change(cx);
         self.tend_timers(cx);
     }
@@ -432,8 +369,7 @@ impl Node<Pbft> for Replica {
 
     fn vitals(&self) -> Vitals {
         let next = self.window.above(self.last_exec()).next();
-        let wait = |(kind, have)| Waiting { kind, slot: self.last_exec().next(), have, need: have + 1 };
-        let waiting = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
+        let waits = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
             Entry { pre_prepare: None, .. } => ("pre-prepare", 0),
             Entry { sent_commit: false, prepares, .. } => ("prepare", prepares.seen().len()),
             Entry { commits, .. } => ("commit", commits.seen().len()),
@@ -442,12 +378,9 @@ impl Node<Pbft> for Replica {
             view: self.view,
             changing_view: self.frozen,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            executed: self.history.last_entry().map(Request::digest),
-            decided: self.last_exec(),
-            waiting: waiting.map(wait).into_iter().collect(),
-            ..Vitals::default()
+            ..self.history.vitals(waits)
         }
     }
 
-    turncoat_core::open_state!();
+    open_state!();
 }

@@ -1,16 +1,9 @@
 //! The view change: VIEW-CHANGE, NEW-VIEW, and what makes their content good.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use turncoat_core::prelude::*;
 
-use turncoat_core::checkpoint::Checkpoint;
-use turncoat_core::client::Request;
-use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, NodeSet, Slot, View};
-use turncoat_core::sign::{Cert, Signed};
-
-use super::Timer;
-use super::messages::{Certificate, Msg, NewView, PrePrepare, ViewChange};
+use super::messages::{Certificate, Msg, NewView, PrePrepare, Prepared, ViewChange, Voted};
 use super::replica::{Cx, Entry, Replica};
 
 /// The most proposals that a machine has room for. A correct O is no larger than the window.
@@ -27,20 +20,14 @@ impl Replica {
         cx.cancel_timer(Timer::ViewChange);
         let h = self.h();
         let mut prepared: Vec<_> = self.window.above(h).filter_map(|entry| entry.prepared.clone()).collect();
-        if self.config.flags.own_cert_lost && cx.leader(w) == cx.me() {
+        if self.config.flags.own_cert_lost && cx.leads(w) {
             prepared.clear();
         }
         let vote = ViewChange { view: w, h, checkpoint: self.checkpoints.stable().cloned(), prepared };
         cx.broadcast(Msg::ViewChange(Arc::new(cx.sign(vote))));
     }
 
-    pub(super) fn resend_view_change(&mut self, cx: &mut Cx<'_>) {
-        if let Some(vote) = self.view_changes.latest(cx.me()) {
-            cx.to_others(Msg::ViewChange(vote.clone()));
-        }
-    }
-
-    pub(super) fn on_view_change(&mut self, from: NodeId, m: &Arc<Signed<ViewChange>>, cx: &mut Cx<'_>) {
+    pub(super) fn on_view_change(&mut self, from: NodeId, m: &Voted, cx: &mut Cx<'_>) {
         if m.view <= self.view {
             return self.relay_new_view(from, View(m.view.0.saturating_sub(1)), cx);
         }
@@ -52,37 +39,29 @@ impl Replica {
 
     /// C proves h; P holds at most one good certificate per number within the window, of earlier views.
     fn valid_view_change(&self, m: &ViewChange, cx: &Cx<'_>) -> bool {
-        let (replicas, quorum) = (cx.cluster().replicas(), cx.cluster().quorum());
-        let proved = match &m.checkpoint {
-            None => m.h == Slot(self.config.below_first()),
-            Some(c) => c.seq == m.h && c.voters().and(replicas).len() >= quorum,
-        };
         let mut last = m.h;
-        let good = proved
-            && m.prepared.iter().all(|cert| {
-                let (view, seq) = (cert.pre_prepare.view, cert.pre_prepare.seq);
-                let in_order = std::mem::replace(&mut last, seq) < seq;
-                let within = seq.0.saturating_sub(m.h.0) <= self.config.window;
-                let backups = replicas.without(NodeSet::one(cx.leader(view)));
-                in_order && within && view < m.view && self.certified(cert, backups, quorum - 1, cx)
-            });
-        good || self.config.flags.vc_unchecked
+        let good = |cert: &Prepared| {
+            let (view, seq) = (cert.pre_prepare.view, cert.pre_prepare.seq);
+            let in_order = std::mem::replace(&mut last, seq) < seq;
+            let within = seq.0.saturating_sub(m.h.0) <= self.config.window;
+            in_order && within && view < m.view && self.certified(cert, cx)
+        };
+        let proved = self.checkpoints.proves(m.h, m.checkpoint.as_ref(), cx.cluster());
+        self.config.flags.vc_unchecked || (proved && m.prepared.iter().all(good))
     }
 
     /// Every rule of the view change whose guard now holds.
     pub(super) fn advance_view_change(&mut self, cx: &mut Cx<'_>) {
         let flags = self.config.flags;
         // Join: f+1 others want later views, so a correct one does. The smallest of their views is enough.
-        let others = self.view_changes.beyond(self.target).filter(|&(who, _)| who != cx.me());
-        let mut later: Vec<(NodeId, View)> = others.collect();
+        let mut later: Vec<_> = self.view_changes.beyond(self.target, cx.others()).collect();
         if !flags.join_counts_votes {
             later.dedup_by_key(|(who, _)| *who);
         }
-        if let Some(&(_, smallest)) = later.iter().min_by_key(|(_, view)| view)
-            && later.len() >= cx.cluster().weak()
-        {
+        let smallest = later.iter().map(|&(_, view)| view).min();
+        if let Some(view) = smallest.filter(|_| later.len() >= cx.cluster().weak()) {
             let frozen = self.frozen;
-            self.start_view_change(smallest, cx);
+            self.start_view_change(view, cx);
             self.frozen = frozen || !flags.join_does_not_freeze;
             return;
         }
@@ -90,11 +69,10 @@ impl Replica {
             return;
         }
         // The timer for the NEW-VIEW starts when 2f+1 want this view or a later one.
-        let wanted = self.view_changes.wanting(self.target) >= cx.cluster().quorum();
-        if wanted && !cx.is_armed(Timer::ViewChange) {
-            cx.set_timer(Timer::ViewChange, self.timeout);
+        if self.view_changes.wanting(self.target) >= cx.cluster().quorum() {
+            cx.start_timer(Timer::ViewChange, self.patience.timeout());
         }
-        if cx.leader(self.target) == cx.me() {
+        if cx.leads(self.target) {
             self.try_new_view(self.target, cx);
         }
     }
@@ -103,13 +81,7 @@ impl Replica {
 
     /// The new primary: with the votes of 2f others besides its own, it starts the view.
     fn try_new_view(&mut self, w: View, cx: &mut Cx<'_>) {
-        let mut votes: Vec<_> = self.view_changes.of(w).map(|(_, vote)| vote.clone()).collect();
-        votes.sort_by_key(|vote| vote.signer() != cx.me());
-        votes.truncate(cx.cluster().quorum());
-        if votes.len() < cx.cluster().quorum() || votes[0].signer() != cx.me() {
-            return;
-        }
-        votes.sort_by_key(|vote| vote.signer());
+        let Some(votes) = self.view_changes.elect(w, cx.me(), cx.cluster().quorum()) else { return };
         let (_, proposals) = self.compute_o(w, &votes);
         if proposals.iter().any(|proposal| proposal.request.is_none()) {
             cx.mark("new-view-null");
@@ -143,31 +115,19 @@ impl Replica {
 
     /// Nothing changes before all checks have passed.
     fn valid_new_view(&self, m: &NewView, cx: &Cx<'_>) -> bool {
-        let voters: NodeSet = m.votes.iter().map(|vote| vote.signer()).collect();
-        let genuine = |vote: &Arc<Signed<ViewChange>>| {
-            vote.valid() && vote.view == m.view && self.valid_view_change(vote, cx)
-        };
-        let elected = voters.is_subset(cx.cluster().replicas())
-            && voters.len() == m.votes.len()
-            && voters.len() >= cx.cluster().quorum()
-            && m.votes.iter().all(genuine);
-        if !elected {
+        let genuine = |vote: &Voted| vote.valid() && vote.view == m.view && self.valid_view_change(vote, cx);
+        let elected = cx.cluster().elected(m.votes.iter().map(|vote| vote.signer()));
+        if !elected || !m.votes.iter().all(genuine) {
             return false;
         }
         let (_, proposals) = self.compute_o(m.view, &m.votes);
-        let same = |(ours, theirs): (&PrePrepare, &Signed<PrePrepare>)| {
-            theirs.is_by(cx.leader(m.view)) && *ours == **theirs
-        };
-        proposals.len() == m.pre_prepares.len() && proposals.iter().zip(&m.pre_prepares).all(same)
+        let by_primary = m.pre_prepares.iter().all(|proposal| proposal.is_by(cx.leader(m.view)));
+        by_primary && m.pre_prepares.iter().map(|proposal| &**proposal).eq(&proposals)
     }
 
     /// What follows from the votes V: the latest stable checkpoint among them (min-s), and O, a proposal for each number
     /// from there to the highest prepared one (max-s): the request whose certificate has the highest view, or null.
-    fn compute_o(
-        &self,
-        w: View,
-        votes: &[Arc<Signed<ViewChange>>],
-    ) -> (Option<Cert<Checkpoint>>, Vec<PrePrepare>) {
+    fn compute_o(&self, w: View, votes: &[Voted]) -> (Option<Cert<Checkpoint>>, Vec<PrePrepare>) {
         let flags = self.config.flags;
         let highest = votes.iter().max_by_key(|vote| vote.h);
         let lowest = votes.iter().min_by_key(|vote| vote.h);
@@ -195,7 +155,8 @@ impl Replica {
         let flags = self.config.flags;
         cx.mark("new-view");
         cx.note(|| format!("enters view {}", m.view));
-        (self.view, self.target, self.frozen, self.fresh_view) = (m.view, m.view, false, true);
+        (self.view, self.target, self.frozen) = (m.view, m.view, false);
+        self.patience.enter();
         self.last_new_view = Some(m.clone());
         self.view_changes.forget(m.view);
         cx.cancel_timer(Timer::ViewChange);
@@ -208,7 +169,7 @@ impl Replica {
         if let (Some(proof), _) = self.compute_o(m.view, &m.votes) {
             self.stabilise(&proof, cx);
             if self.last_exec() < proof.seq {
-                self.fetch_up_to(proof.seq, cx);
+                self.checkpoints.fetch(proof.seq, &self.history, Msg::Fetch, cx);
             }
         }
         // The numbers go on after O.
@@ -216,7 +177,7 @@ impl Replica {
         if !flags.seq_not_synced || (!m.pre_prepares.is_empty() && self.next_seq.next() < last) {
             self.next_seq = last;
         }
-        let skips_nulls = flags.nulls_skipped && !self.is_primary(cx);
+        let skips_nulls = flags.nulls_skipped && !cx.leads(self.view);
         for pre_prepare in m.pre_prepares.iter().filter(|m| m.request.is_some() || !skips_nulls) {
             self.accept(pre_prepare, cx);
         }
@@ -224,10 +185,10 @@ impl Replica {
             self.clients.forget_pending();
         }
         // What came early is looked at again.
-        for (from, msg) in std::mem::take(&mut self.future) {
+        for (from, msg) in self.early.take() {
             self.on_phase(from, &msg, cx);
         }
-        if !self.is_primary(cx) {
+        if !cx.leads(self.view) {
             self.clients.pending().iter().for_each(|r| cx.send(cx.leader(self.view), Msg::Request(*r)));
         }
         self.propose(cx);
@@ -237,14 +198,6 @@ impl Replica {
     pub(super) fn relay_new_view(&self, to: NodeId, view: View, cx: &mut Cx<'_>) {
         if let Some(m) = self.last_new_view.as_ref().filter(|m| m.view > view && to != cx.me()) {
             cx.send(to, Msg::NewView(m.clone()));
-        }
-    }
-
-    /// f+1 replicas are in later views, so a NEW-VIEW was missed: ask for it.
-    pub(super) fn query_view(&mut self, cx: &mut Cx<'_>) {
-        let ahead: NodeSet = self.future.iter().map(|(from, _)| *from).collect();
-        if ahead.len() >= cx.cluster().weak() {
-            cx.multicast(ahead, Msg::QueryView(self.view));
         }
     }
 
@@ -261,16 +214,12 @@ impl Replica {
             && m.request.as_ref().map_or(m.digest == Digest::NULL, genuine)
     }
 
-    /// A genuine proposal with so many matching votes of an electorate.
-    pub(super) fn certified<const PHASE: char>(
-        &self,
-        cert: &Certificate<PHASE>,
-        electorate: NodeSet,
-        need: usize,
-        cx: &Cx<'_>,
-    ) -> bool {
+    /// A genuine proposal and votes that match it: 2f PREPAREs of backups, or 2f+1 COMMITs.
+    pub(super) fn certified<const PHASE: char>(&self, cert: &Certificate<PHASE>, cx: &Cx<'_>) -> bool {
+        let primary = NodeSet::one(cx.leader(cert.pre_prepare.view));
+        let voters = cert.votes.voters().or(if PHASE == 'P' { primary } else { NodeSet::EMPTY });
         self.is_genuine(&cert.pre_prepare, cx)
             && *cert.votes == cert.pre_prepare.vote()
-            && cert.votes.voters().and(electorate).len() >= need
+            && cx.cluster().has_quorum(voters)
     }
 }

@@ -112,6 +112,8 @@ pub(crate) fn expect(s: &Story<Pbft>, who: &[&str], field: &str, value: impl Int
         let found = match field {
             // The papers' h is the low end of the window.
             "h" => state["window"]["low"].clone(),
+            "fetching" => state["checkpoints"]["fetching"].clone(),
+            "timeout" => state["patience"]["timeout"].clone(),
             "pending" => state["clients"]["pending"].clone(),
             "status" if state["frozen"] == true => json!({ "Changing": state["target"] }),
             "status" => "Normal".into(),
