@@ -218,10 +218,11 @@ impl Column {
     }
 }
 
-/// A rate in %, with its interval.
+/// A rate in %, with its interval; with more digits where more runs are behind it.
 fn percent(rate: Rate) -> String {
-    let interval = rate.interval();
-    format!("{:.1} [{:.1}, {:.1}]", 100.0 * rate.estimate(), 100.0 * interval.low, 100.0 * interval.high)
+    let (interval, digits) = (rate.interval(), if rate.runs < 1000 { 1 } else { 2 });
+    let [rate, low, high] = [rate.estimate(), interval.low, interval.high].map(|x| 100.0 * x);
+    format!("{rate:.digits$} [{low:.digits$}, {high:.digits$}]")
 }
 
 /// How many runs show which bug, most first. The rows of a suite's protocol are known by their last name.

@@ -2,7 +2,8 @@
 //!
 //! A protocol with many flags violates many properties, and the flags say why: a violation shows the bug of the suite
 //! whose flags, alone, still lead to it under the same scenario, while none of them can be left out. Where no row of the
-//! suite has such flags, it shows some `other` bug: a mix of flags that nobody has named, or none at all.
+//! suite has such flags, it shows some `other` bug: a mix of flags that nobody has named, or none at all. A row may have
+//! no flags: nodes that crash on what does not decode are set up by the scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ struct Suspect {
     property: Property,
     rule: Option<String>,
     lies: bool,
+    crash_on_garbage: bool,
     flags: Vec<String>,
 }
 
@@ -45,7 +47,7 @@ impl Suspects {
         for bug in bugs {
             let flags = bug.flags();
             let same = find(&bug.witness.protocol.name).is_ok_and(|found| found.protocol == entry.protocol);
-            if !same || flags.is_empty() || !flags.iter().all(|flag| present.contains(flag)) {
+            if !same || !flags.iter().all(|flag| present.contains(flag)) {
                 continue;
             }
             for without in 0..flags.len() {
@@ -57,6 +59,7 @@ impl Suspects {
                 property: bug.facts.property,
                 rule: bug.facts.rule.clone(),
                 lies: bug.needs_lie(),
+                crash_on_garbage: bug.witness.adversary.crash_on_garbage,
                 flags,
             });
         }
@@ -93,12 +96,14 @@ impl Suspects {
         let mut names = Vec::new();
         for violation in &outcome.violations {
             let mut name = &self.other;
-            if !shows(&[], violation)? {
-                for row in self.rows.iter().filter(|row| row.fits(violation, outcome)) {
-                    if shows(&row.flags, violation)? && !row.excessive(|flags| shows(flags, violation))? {
-                        name = &row.id;
-                        break;
-                    }
+            let flawless = shows(&[], violation)?;
+            for row in self.rows.iter().filter(|row| row.fits(violation, scenario, outcome)) {
+                if row.flags.is_empty() == flawless
+                    && shows(&row.flags, violation)?
+                    && !row.excessive(|flags| shows(flags, violation))?
+                {
+                    name = &row.id;
+                    break;
                 }
             }
             names.push(Arc::clone(name));
@@ -109,8 +114,9 @@ impl Suspects {
 
 impl Suspect {
     /// Whether the row is about such a violation.
-    fn fits(&self, violation: &Violation, outcome: &Outcome) -> bool {
+    fn fits(&self, violation: &Violation, scenario: &Scenario, outcome: &Outcome) -> bool {
         self.property == violation.property
+            && (!self.crash_on_garbage || scenario.adversary.crash_on_garbage)
             && self.rule.as_ref().is_none_or(|rule| rule == violation.rule)
             && (!self.lies || outcome.injected.accepted > 0)
     }

@@ -89,7 +89,8 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
                 shelf.advise(&stop);
                 return Ok(Exit::Interrupted);
             }
-            let (found, runs) = (found(bug, &summary), summary.runs);
+            let found = summary.bugs.get(bug.id.as_str()).copied().unwrap_or(0);
+            let runs = summary.runs;
             let rate = Rate::new(found, runs);
             if args.json {
                 let (strategy, interval) = (searcher.label(), rate.interval());
@@ -127,21 +128,9 @@ fn search(
         experiment: "suite".to_owned(),
         variant: bug.id.clone(),
         row: searcher.label(),
-        target: match bug.flags().is_empty() {
-            true => bug.facts.property.to_string(),
-            false => format!("bug:{}", bug.id),
-        },
+        target: format!("bug:{}", bug.id),
     };
     let (runs, seed) = (args.runs, args.engine.seed());
     let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
     searcher.search(&search, label, &args.engine, stop, shelf, watch)
-}
-
-/// In how many runs the bug was found. One without flags has no other cause.
-fn found(bug: &Bug, summary: &Summary) -> u64 {
-    let count = match bug.flags().is_empty() {
-        true => summary.violations.get(&bug.facts.property),
-        false => summary.bugs.get(bug.id.as_str()),
-    };
-    count.copied().unwrap_or(0)
 }
