@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{experiment, fuzz, list, replay, run, speed, suite, tune};
+use crate::commands::{compare, experiment, fuzz, list, replay, report, run, speed, suite, tune};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -51,6 +51,8 @@ enum Command {
     Suite(suite::Args),
     Experiment(experiment::Args),
     Tune(tune::Args),
+    Report(report::Args),
+    Compare(compare::Args),
     Speed(speed::Args),
 }
 
@@ -85,6 +87,8 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
         Some(Command::Tune(args)) => tune::tune(&args),
+        Some(Command::Report(args)) => report::report(&args),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Speed(args)) => speed::speed(&args),
     }
 }

@@ -9,6 +9,8 @@
 pub mod campaign;
 pub mod experiment;
 mod order;
+#[cfg(feature = "store")]
+pub mod report;
 pub mod signature;
 pub mod stats;
 #[cfg(feature = "store")]

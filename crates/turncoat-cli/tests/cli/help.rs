@@ -6,16 +6,28 @@ use super::turncoat;
 fn without_arguments_it_prints_its_help() {
     let ran = turncoat("");
     assert_eq!(ran.code, 0);
-    for word in ["fuzz", "replay", "list", "run", "suite", "experiment", "speed", "Exit codes"] {
+    for word in
+        ["fuzz", "replay", "list", "run", "suite", "experiment", "report", "compare", "speed", "Exit codes"]
+    {
         assert!(ran.out.contains(word), "{}", ran.out);
     }
 }
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in
-        ["list", "run", "fuzz", "replay", "suite", "suite verify", "suite hunt", "experiment", "speed"]
-    {
+    for command in [
+        "list",
+        "run",
+        "fuzz",
+        "replay",
+        "suite",
+        "suite verify",
+        "suite hunt",
+        "experiment",
+        "report",
+        "compare",
+        "speed",
+    ] {
         let ran = turncoat(&format!("{command} --help"));
         assert_eq!(ran.code, 0);
         assert!(ran.out.contains(&format!("Example: turncoat {command}")), "{}", ran.out);

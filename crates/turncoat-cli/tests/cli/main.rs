@@ -7,6 +7,7 @@ mod config;
 mod experiments;
 mod help;
 mod replays;
+mod report;
 mod runs;
 mod store;
 mod suite;

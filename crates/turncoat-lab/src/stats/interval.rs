@@ -1,10 +1,12 @@
 //! Intervals of confidence, and estimates that come with one.
 
+use serde::{Deserialize, Serialize};
+
 /// The usual level of confidence: 95 %.
 pub const LEVEL: f64 = 0.95;
 
 /// From here to there, both included.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -13,7 +15,7 @@ pub struct Interval {
 }
 
 /// A number that was estimated, and where the true one is likely to be.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Estimate {
     /// The best guess.
     pub value: f64,

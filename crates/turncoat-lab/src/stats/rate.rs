@@ -113,7 +113,7 @@ impl fmt::Display for Rate {
 
 /// Digits after the point, at least one: as many as make the width ten units of the last digit or more. So
 /// the rounded ends differ, and a small rate is not rounded to nothing.
-fn digits(width: f64) -> usize {
+pub(crate) fn digits(width: f64) -> usize {
     (1.0 - width.log10()).ceil().max(1.0) as usize
 }
 

@@ -3,6 +3,8 @@
 //! A campaign without a bug is no campaign that found one at its last run, and must not be left out either.
 //! It is *censored*: all one knows is that it takes longer.
 
+use serde::{Deserialize, Serialize};
+
 use super::interval::Interval;
 use super::normal::critical;
 
@@ -64,7 +66,7 @@ pub struct Curve {
 }
 
 /// The time by which half of the trials have found the bug. What lies beyond the data is `None`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Median {
     /// The median.
     pub time: Option<u64>,
