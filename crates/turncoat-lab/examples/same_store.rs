@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     match differ(Path::new(one), Path::new(other)) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(difference)) => {
-            println!("{difference}");
+            eprintln!("{difference}");
             ExitCode::FAILURE
         }
         Err(error) => {
