@@ -87,20 +87,25 @@ impl<R> Clients<R> {
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 pub struct History {
     log: Vec<Option<Request>>,
+    /// What a wrong protocol has executed far beyond the log: a liar's numbers may be anything.
+    far: BTreeMap<Slot, Option<Request>>,
     digest: Digest,
     register: Register,
 }
 
+/// The most slots that a gap in the log may have.
+const GAP_MAX: usize = 1 << 10;
+
 impl History {
     /// The last slot executed.
     pub fn last(&self) -> Slot {
-        Slot(self.log.len() as u32)
+        self.far.last_key_value().map_or(Slot(self.log.len() as u32), |(&slot, _)| slot)
     }
 
     /// What it says about its replica: what was decided and executed last. In the next slot the replica `waits` for a
     /// kind of message, and has so many.
     pub fn vitals(&self, waits: Option<(&'static str, usize)>) -> Vitals {
-        let last = self.log.last().and_then(Option::as_ref);
+        let last = self.far.values().last().or(self.log.last()).and_then(Option::as_ref);
         let waiting = |(kind, have)| Waiting { kind, slot: self.last().next(), have, need: have + 1 };
         Vitals {
             decided: self.last(),
@@ -116,7 +121,7 @@ impl History {
     }
 
     /// Executes a slot, decides it, and returns the result. The slot is the next one, unless a protocol is wrong: what
-    /// was executed out of order stands in its place, and a gap reads as no-ops.
+    /// was executed out of order stands in its place, and a gap reads as no-ops, if it is not too large to be written.
     pub fn execute<P: Protocol>(
         &mut self,
         slot: Slot,
@@ -124,13 +129,20 @@ impl History {
         voters: NodeSet,
         cx: &mut Context<'_, P>,
     ) -> Option<u64> {
-        if slot == self.last().next() {
+        let place = slot.0 as usize - 1;
+        if self.far.is_empty() && place == self.log.len() {
             self.log.push(request);
             self.digest = chained(self.digest, &request);
         } else {
-            self.log.resize(self.log.len().max(slot.0 as usize), None);
-            self.log[slot.0 as usize - 1] = request;
-            self.digest = self.log.iter().fold(Digest::NULL, chained);
+            if place > self.log.len() + GAP_MAX {
+                self.far.insert(slot, request);
+            } else {
+                self.log.resize(self.log.len().max(place + 1), None);
+                self.log[place] = request;
+            }
+            let near = self.log.iter().fold(Digest::NULL, chained);
+            self.digest =
+                self.far.iter().fold(near, |all, (slot, far)| chained(Digest::of(&(all, slot)), far));
         }
         let id = request.as_ref().map_or(Digest::NULL, Request::digest);
         cx.commit(slot, id, request.as_slice(), voters);

@@ -96,3 +96,16 @@ fn a_recorded_run_replays_as_a_script() {
         assert_eq!(replayed.code, ran.code, "{args}: {}", replayed.err);
     }
 }
+
+/// A lie about h moves the window of a replica that believes it by hundreds of millions, and what is committed there is
+/// executed at once. The log once had room for the whole gap.
+#[test]
+fn a_number_far_away_takes_no_room() {
+    let ran = turncoat("run pbft-java --strategy byzzfuzz --index 47052 --trace");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let far = |line: &str| {
+        line.split_once(" slot=")
+            .is_some_and(|(_, rest)| rest.split(' ').next().is_some_and(|slot| slot.len() > 8))
+    };
+    assert!(ran.out.lines().any(far), "{}", ran.out);
+}
