@@ -195,6 +195,12 @@ impl Bug {
         self.facts.control.iter().map(on).collect()
     }
 
+    /// What it is, in a sentence for those who have not met it.
+    pub fn in_words(&self) -> String {
+        let Facts { title, property, .. } = &self.facts;
+        format!("The bug {}: {title}. It breaks {property}: {}.", self.id, property.about())
+    }
+
     /// The deviations that make it up.
     pub fn flags(&self) -> Vec<String> {
         let flags = self.witness.protocol.config.get("flags").cloned();

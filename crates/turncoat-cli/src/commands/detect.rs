@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::value_parser;
 use serde_json::json;
 use turncoat_lab::stats::Rate;
@@ -65,6 +65,14 @@ pub(crate) struct Args {
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
     let bugs = Rows::embedded().bugs(&args.ids)?;
     let searchers = args.strategy.iter().map(|text| Searcher::parse(text)).collect::<Result<Vec<_>>>()?;
+    // All mistakes show before anything runs.
+    for bug in &bugs {
+        let base = bug.base()?;
+        searchers
+            .iter()
+            .try_for_each(|searcher| searcher.make(&base).map(drop))
+            .map_err(|error| anyhow!(error))?;
+    }
     let mut shelf = Shelf::open(args.shelf.db.as_deref(), args.shelf.resume)?;
     let stop = Stop::on_interrupt()?;
     if !args.json {

@@ -9,6 +9,7 @@ use turncoat_lab::report::{self, Report, ReportError, Wishes};
 use turncoat_lab::store::Store;
 
 use crate::exit::Exit;
+use crate::rows::Rows;
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
@@ -129,12 +130,15 @@ impl Args {
 /// Reads the report of a store.
 pub(crate) fn read(store: &Path, wishes: &Wishes) -> Result<Report> {
     let report = Report::read(&Store::open_read(store)?, &name(store), wishes);
-    report.map_err(|error| match error {
+    let mut report = report.map_err(|error| match error {
         ReportError::NoBaseline { name, rows } => {
             registry::unknown("row", &name, &rows.iter().map(String::as_str).collect::<Vec<_>>())
         }
         error => error.into(),
-    })
+    })?;
+    let rows = Rows::embedded();
+    report.introduce(|variant| rows.bug(variant).ok().map(|bug| bug.in_words()));
+    Ok(report)
 }
 
 fn name(store: &Path) -> String {

@@ -11,6 +11,7 @@ mod report;
 mod runs;
 mod store;
 mod suite;
+mod tables;
 
 use std::fs;
 use std::path::Path;

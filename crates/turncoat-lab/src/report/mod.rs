@@ -159,6 +159,15 @@ pub struct Source {
     pub version: String,
 }
 
+impl Report {
+    /// Puts what somebody knows of a variant, such as a bug of the suite, before the sentences of its table.
+    pub fn introduce(&mut self, known: impl Fn(&str) -> Option<String>) {
+        for table in &mut self.tables {
+            table.verdict.splice(..0, known(&table.variant));
+        }
+    }
+}
+
 impl Share {
     /// Of observations that do not depend on each other.
     pub(crate) fn independent(hits: u64, of: u64) -> Self {
