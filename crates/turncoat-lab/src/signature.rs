@@ -1,7 +1,8 @@
 //! Signatures: what violations have in common, so that thousands read as a few kinds.
 //!
 //! Two violations are of one kind if they break the same rule of the same property, after lies about the same fields of
-//! the same kinds of messages, under plans of the same shape. Numbers, nodes and rounds do not matter.
+//! the same kinds of messages, under plans of the same shape. Numbers, nodes and rounds do not matter, nor do lies that
+//! nobody believed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use turncoat_core::message::{Lie, MutationTable};
 use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::scenario::Scenario;
 
-/// Fields that a signature names one by one. Of more lies it names the kinds of messages.
+/// Fields that a signature names one by one. More lies are many.
 const FIELDS_MAX: usize = 3;
 
 /// What the words of a signature are made of. Different traits may have the same words.
@@ -41,7 +42,11 @@ impl Traits {
         effects.extend((twins > 0).then_some(("twin", twins)));
         effects.sort();
         let Violation { property, rule, .. } = *violation;
-        Self { property, rule, lies: outcome.lies.clone(), effects }
+        // Silence needs no believer.
+        let matters = |(_, lie): &&(u8, Lie)| outcome.injected.accepted > 0 || *lie == Lie::Omit;
+        let mut lies: SmallVec<[(u8, Lie); 4]> = outcome.lies.iter().filter(matters).copied().collect();
+        lies.sort_unstable();
+        Self { property, rule, lies, effects }
     }
 
     /// In words: `agreement (slot): lies about pre-prepare.seq; 1 partition`.
@@ -49,13 +54,10 @@ impl Traits {
         let mut fields: Vec<String> = self.lies.iter().map(|&(kind, lie)| table.field(kind, lie)).collect();
         fields.sort();
         fields.dedup();
-        if fields.len() > FIELDS_MAX {
-            fields.iter_mut().for_each(|field| field.truncate(field.find('.').unwrap_or(field.len())));
-            fields.dedup();
-        }
-        let lies = match fields.is_empty() {
-            true => "no lies".to_owned(),
-            false => format!("lies about {}", fields.join(", ")),
+        let lies = match fields.len() {
+            0 => "no lies".to_owned(),
+            1..=FIELDS_MAX => format!("lies about {}", fields.join(", ")),
+            _ => "many lies".to_owned(),
         };
         let faults = self.effects.iter().map(|(effect, count)| format!("; {count} {effect}"));
         faults.fold(format!("{} ({}): {lies}", self.property, self.rule), |words, fault| words + &fault)
