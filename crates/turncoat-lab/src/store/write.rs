@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Statement, params};
 use turncoat_core::message::MutationTable;
 use turncoat_core::outcome::End;
 
@@ -86,17 +86,21 @@ impl Clerk {
     fn work(&mut self, db: &mut Connection, received: &Receiver<Record>) -> rusqlite::Result<()> {
         while let Ok(first) = received.recv() {
             let batch = db.transaction()?;
-            self.put(&batch, &first)?;
+            let mut runs = batch.prepare_cached(
+                "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+            )?;
+            self.put(&batch, &mut runs, &first)?;
             for _ in 1..BATCH {
                 let Ok(record) = received.recv_timeout(PATIENCE) else { break };
-                self.put(&batch, &record)?;
+                self.put(&batch, &mut runs, &record)?;
             }
+            drop(runs);
             batch.commit()?;
         }
         Ok(())
     }
 
-    fn put(&mut self, db: &Connection, record: &Record) -> rusqlite::Result<()> {
+    fn put(&mut self, db: &Connection, runs: &mut Statement<'_>, record: &Record) -> rusqlite::Result<()> {
         let Record { index, outcome, scenario, bugs } = record;
         let (run, injected) = (*index as i64, &outcome.injected);
         let end = match outcome.end {
@@ -105,10 +109,7 @@ impl Clerk {
             End::Stopped => self.name(db, "stopped")?,
             End::Limit(name) => self.name(db, &format!("limit on {name}"))?,
         };
-        db.prepare_cached(
-            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-        )?
-        .execute(params![
+        runs.execute(params![
             self.campaign,
             run,
             end,
