@@ -9,6 +9,7 @@
 pub mod campaign;
 pub mod experiment;
 mod order;
+pub mod shrink;
 pub mod signature;
 pub mod stats;
 #[cfg(feature = "store")]

@@ -1,0 +1,92 @@
+//! A calm scheduler, and a script with the few steps that matter.
+
+use std::sync::Arc;
+
+use turncoat_core::record::{Recording, What};
+use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
+use turncoat_core::schedule::Action;
+
+use super::Shrinker;
+use super::keys::SEEDS;
+
+impl Shrinker<'_> {
+    /// Away from random schedulers and scripts: first to a plain scheduler, as it is or with what happened to messages
+    /// as faults; where the order matters, to a script.
+    pub(super) fn calm(&mut self) {
+        if matches!(self.best.scheduler.name, SchedulerName::Timed | SchedulerName::Fifo) {
+            return;
+        }
+        if self.plain(&self.best.clone()) {
+            return;
+        }
+        self.executions += 1;
+        let Ok((_, recording)) = self.runner.record(&self.best) else { return };
+        let script = up_to_violation(recording, self.violation.step);
+        if self.plain(&self.as_faults(&script)) || self.best.scheduler.name == SchedulerName::Script {
+            return;
+        }
+        // The shortest beginning that matters: what is in flight when a script ends is delivered in its usual order.
+        let mut length = 0;
+        loop {
+            let scheduler = SchedulerSpec {
+                name: SchedulerName::Script,
+                script: script[..length].to_vec(),
+                ..SchedulerSpec::default()
+            };
+            let candidate = Scenario { scheduler: Arc::new(scheduler), ..self.best.clone() };
+            if self.attempt(candidate, || format!("a script of {length} steps")) || length == script.len() {
+                return;
+            }
+            length = (length + 1 + length / 50).min(script.len());
+        }
+    }
+
+    /// Tries a scenario under schedulers that leave little to chance.
+    fn plain(&mut self, scenario: &Scenario) -> bool {
+        let seeds = [scenario.seed].into_iter().chain((0..SEEDS).map(Seed));
+        let timed = seeds.map(|seed| (SchedulerName::Timed, seed));
+        let fifo = [scenario.seed, Seed(0)].map(|seed| (SchedulerName::Fifo, seed));
+        timed.chain(fifo).any(|(name, seed)| {
+            let scheduler = Arc::new(SchedulerSpec { name, ..SchedulerSpec::default() });
+            let candidate = Scenario { seed, scheduler, ..scenario.clone() };
+            self.attempt(candidate, || format!("a scheduler without chance: {name:?}"))
+        })
+    }
+
+    pub(super) fn shorten_script(&mut self) {
+        let len = |scenario: &Scenario| scenario.scheduler.script.len();
+        self.cut_list(
+            len,
+            |scenario, range| drop(Arc::make_mut(&mut scenario.scheduler).script.drain(range)),
+            "steps of the script",
+        );
+    }
+
+    /// The scenario without the lines of its script that cannot be carried out.
+    pub(super) fn carried_out(&mut self, scenario: &Scenario) -> Option<Scenario> {
+        self.executions += 1;
+        let (_, recording) = self.runner.record(scenario).ok()?;
+        let impossible = recording.events.iter().filter_map(|event| match &event.what {
+            What::Note { seat: None, text } => Some(text.strip_prefix('`')?.split_once("` cannot happen")?.0),
+            _ => None,
+        });
+        let mut impossible = impossible.peekable();
+        let mut candidate = scenario.clone();
+        let script = &mut Arc::make_mut(&mut candidate.scheduler).script;
+        let before = script.len();
+        script.retain(|action| impossible.next_if(|text| *text == action.to_string()).is_none());
+        (script.len() < before).then_some(candidate)
+    }
+}
+
+/// The choices of a run up to an event, or up to the calm phase, which begins when a script ends.
+fn up_to_violation(recording: Recording, step: u64) -> Vec<Action> {
+    let mut steps = 0;
+    let mut before = |action: &Action| {
+        let is_step = matches!(action, Action::Deliver(_) | Action::Drop(_) | Action::Fire(..));
+        let within = steps < step && *action != Action::Calm;
+        steps += u64::from(is_step);
+        within
+    };
+    recording.script.into_iter().take_while(|action| before(action)).collect()
+}
