@@ -61,7 +61,8 @@ pub(crate) fn save(finding: &Finding, shrunk: Option<&Shrunk>) -> Result<PathBuf
     fs::create_dir_all(CORPUS).with_context(|| format!("cannot make the folder {CORPUS}"))?;
     let Finding { violation, scenario, fingerprint, index } = finding;
     let protocol = &scenario.protocol.name;
-    let name = format!("{protocol}-{}-{:08x}.toml", violation.property, fingerprint >> 32);
+    let saved = shrunk.map_or(*fingerprint, |shrunk| shrunk.fingerprint);
+    let name = format!("{protocol}-{}-{:08x}.toml", violation.property, saved >> 32);
     let path = Path::new(CORPUS).join(name);
     match shrunk {
         None => write(&path, &[], scenario, Some(violation), *fingerprint)?,

@@ -137,7 +137,9 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
     let report = Report::new(&shrunk, clock);
     for step in &steps {
         match args.json {
-            true => out::json("cut", serde_json::json!({ "words": step.words, "executions": step.executions }))?,
+            true => {
+                out::json("cut", serde_json::json!({ "words": step.words, "executions": step.executions }))?
+            }
             false => out::line(format_args!("  {}", step.words))?,
         }
     }

@@ -8,6 +8,7 @@ mod experiments;
 mod help;
 mod replays;
 mod runs;
+mod shrinks;
 mod store;
 mod suite;
 

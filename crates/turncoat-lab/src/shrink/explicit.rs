@@ -10,6 +10,12 @@ use turncoat_core::schedule::{Action, Coordinates};
 
 use super::Shrinker;
 
+/// Messages lost by chance that get a fault each.
+const LOSSES: usize = 200;
+
+/// Events of a run that is not run for each of them.
+const LONG: u64 = 2000;
+
 /// The highest number by which a message is sought among those of its sender.
 const NTH_MAX: u64 = 6;
 
@@ -57,6 +63,20 @@ impl Shrinker<'_> {
                 candidate.adversary.faults[i] = named(name);
                 self.attempt(candidate, || format!("the drawn lie is {name}"))
             });
+            // The value that the seed draws may matter.
+            let with_seed = |name: &String| {
+                let mut fault = fault.clone();
+                if let Effect::Mutate(Mutate::Drawn(drawn)) = &mut fault.effect {
+                    drawn.only = vec![name.clone()];
+                }
+                fault
+            };
+            let one = one
+                || names.iter().any(|name| {
+                    let mut candidate = self.best.clone();
+                    candidate.adversary.faults[i] = with_seed(name);
+                    self.attempt(candidate, || format!("the drawn lie is {name}, with its value"))
+                });
             if !one {
                 let mut candidate = self.best.clone();
                 candidate.adversary.faults.splice(i..=i, names.iter().map(named));
@@ -74,7 +94,7 @@ impl Shrinker<'_> {
         if !self.best.adversary.faults.iter().any(chance) {
             return;
         }
-        let losses: Vec<Fault> = self.events().iter().filter_map(loss).collect();
+        let losses: Vec<Fault> = self.events().iter().filter_map(loss).take(LOSSES).collect();
         for flips_too in [true, false] {
             let mut candidate = self.best.clone();
             let goes = |fault: &Fault| chance(fault) && (flips_too || fault.effect == Effect::Drop);
@@ -91,7 +111,11 @@ impl Shrinker<'_> {
     /// A message named by the step at which it was sent is named by its number instead, where that means the same run:
     /// then cutting one fault leaves the others alone.
     fn number_losses(&mut self) {
-        let fingerprint = |it: &mut Self, scenario: &Scenario| it.run(scenario).map(|(_, outcome)| outcome.fingerprint);
+        if self.violation.step > LONG {
+            return;
+        }
+        let fingerprint =
+            |it: &mut Self, scenario: &Scenario| it.run(scenario).map(|(_, outcome)| outcome.fingerprint);
         let best = self.best.clone();
         let same = fingerprint(self, &best);
         for i in 0..self.best.adversary.faults.len() {
@@ -134,7 +158,8 @@ impl Shrinker<'_> {
             }
             _ => None,
         }));
-        candidate.scheduler = Arc::new(SchedulerSpec { name: SchedulerName::Timed, ..SchedulerSpec::default() });
+        candidate.scheduler =
+            Arc::new(SchedulerSpec { name: SchedulerName::Timed, ..SchedulerSpec::default() });
         candidate
     }
 }

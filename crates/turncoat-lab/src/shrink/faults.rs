@@ -54,14 +54,17 @@ impl Shrinker<'_> {
                 .chain([with(Effect::Drop)])
                 .collect(),
             Effect::Duplicate(2..) => vec![with(Effect::Duplicate(1))],
-            Effect::Mutate(Mutate::Named(name)) => {
-                self.simpler_lies(name).into_iter().map(|name| with(Effect::Mutate(Mutate::Named(name)))).collect()
-            }
+            Effect::Mutate(Mutate::Named(name)) => self
+                .simpler_lies(name)
+                .into_iter()
+                .map(|name| with(Effect::Mutate(Mutate::Named(name))))
+                .collect(),
             Effect::Partition(blocks) => {
                 let links = blocks.iter().flat_map(|block| {
                     let others: Vec<SeatName> =
                         blocks.iter().filter(|other| *other != block).flatten().copied().collect();
-                    let each = block.iter().flat_map(move |&a| others.clone().into_iter().map(move |b| (a, b)));
+                    let each =
+                        block.iter().flat_map(move |&a| others.clone().into_iter().map(move |b| (a, b)));
                     each.collect::<Vec<_>>()
                 });
                 let links = links.map(|(a, b)| lost(&[a], &[b]));
@@ -71,18 +74,22 @@ impl Shrinker<'_> {
                     [lost(block, &others), lost(&others, block)]
                 });
                 let alone = blocks.iter().flatten().map(|&node| with(Effect::Isolate(vec![node])));
-                let without = blocks.iter().flatten().map(|&node| with(Effect::Partition(less(blocks, node))));
+                let without =
+                    blocks.iter().flatten().map(|&node| with(Effect::Partition(less(blocks, node))));
                 links.chain(alone).chain(whole).chain(without).collect()
             }
             Effect::Isolate(nodes) => {
                 let others = self.replicas().filter(|node| !nodes.contains(node)).collect::<Vec<_>>();
-                let links = nodes.iter().flat_map(|&a| others.iter().flat_map(move |&b| [([a], [b]), ([b], [a])]));
+                let links =
+                    nodes.iter().flat_map(|&a| others.iter().flat_map(move |&b| [([a], [b]), ([b], [a])]));
                 let links = links.map(|(from, to)| lost(&from, &to));
                 let whole = [lost(nodes, &others), lost(&others, nodes)];
                 let fewer = one_less(nodes).into_iter().map(|nodes| with(Effect::Isolate(nodes)));
                 links.chain(whole).chain(fewer).collect()
             }
-            Effect::Deaf(nodes) => one_less(nodes).into_iter().map(|nodes| with(Effect::Deaf(nodes))).collect(),
+            Effect::Deaf(nodes) => {
+                one_less(nodes).into_iter().map(|nodes| with(Effect::Deaf(nodes))).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -112,10 +119,8 @@ impl Shrinker<'_> {
 
     /// Fewer senders and receivers: one, or one less.
     fn narrower_links(&self, fault: &Fault) -> Vec<Fault> {
-        let all: Vec<SeatName> = self
-            .replicas()
-            .chain((0..self.best.cluster.clients).map(|i| NodeId::client(i).into()))
-            .collect();
+        let all: Vec<SeatName> =
+            self.replicas().chain((0..self.best.cluster.clients).map(|i| NodeId::client(i).into())).collect();
         let choices = |list: &[SeatName]| -> Vec<Vec<SeatName>> {
             let named = if list.is_empty() { &all[..] } else { list };
             let single = named.iter().map(|&node| vec![node]).filter(|single| single != list);

@@ -16,6 +16,7 @@ use turncoat_core::scenario::{Expect, Scenario, ScenarioError, Seed};
 
 mod explicit;
 mod faults;
+mod few;
 mod keys;
 mod order;
 mod rank;
@@ -179,17 +180,26 @@ impl Target {
         Ok(Self::Rule(violation.property, violation.rule))
     }
 
-    fn is(self, violation: &Violation) -> bool {
+    /// Whether a run has shown what it shows.
+    fn ends(self, violation: &Violation) -> bool {
         match self {
-            Self::Rule(property, rule) => (violation.property, violation.rule) == (property, rule),
+            Self::Rule(property, _) => violation.property == property,
             Self::Any => true,
         }
     }
 
+    /// The violation, which has to be the first of its property: a file names the property alone.
     fn find(self, outcome: &Outcome) -> Option<&Violation> {
-        outcome.violations.iter().find(|violation| self.is(violation))
+        let first = outcome.violations.iter().find(|violation| self.ends(violation))?;
+        match self {
+            Self::Rule(_, rule) => (first.rule == rule).then_some(first),
+            Self::Any => Some(first),
+        }
     }
 }
+
+/// The most parts into which a list is cut.
+const PARTS: usize = 300;
 
 /// The smallest scenario so far, and what it takes to find a smaller one.
 struct Shrinker<'a> {
@@ -210,7 +220,9 @@ impl Shrinker<'_> {
     fn round(&mut self) {
         self.drop_faults();
         self.fewer_requests();
-        self.calm();
+        self.plain_scheduler();
+        self.few_faults();
+        self.script_choices();
         self.make_explicit();
         self.drop_faults();
         self.shorten_script();
@@ -229,7 +241,7 @@ impl Shrinker<'_> {
     fn run(&mut self, scenario: &Scenario) -> Option<(Violation, Outcome)> {
         self.executions += 1;
         let target = self.target;
-        let outcome = self.runner.execute_until(scenario, &|violation| target.is(violation)).ok()?;
+        let outcome = self.runner.execute_until(scenario, &|violation| target.ends(violation)).ok()?;
         Some((target.find(&outcome)?.clone(), outcome))
     }
 
@@ -253,7 +265,8 @@ impl Shrinker<'_> {
         true
     }
 
-    /// Tries to do without each part of a list: halves first, then smaller and smaller parts.
+    /// Tries to do without each part of a list: halves first, then smaller and smaller parts. A list that stays long is
+    /// cut no finer than into [`PARTS`]: single steps of a long script would take their square.
     fn cut_list(
         &mut self,
         len: fn(&Scenario) -> usize,
@@ -261,7 +274,7 @@ impl Shrinker<'_> {
         name: &str,
     ) {
         let mut size = len(&self.best);
-        while size > 0 {
+        while size > len(&self.best) / PARTS {
             let mut end = len(&self.best);
             while end > 0 {
                 let start = end.saturating_sub(size);

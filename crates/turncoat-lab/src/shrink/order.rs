@@ -10,19 +10,27 @@ use super::Shrinker;
 use super::keys::SEEDS;
 
 impl Shrinker<'_> {
-    /// Away from random schedulers and scripts: first to a plain scheduler, as it is or with what happened to messages
-    /// as faults; where the order matters, to a script.
-    pub(super) fn calm(&mut self) {
-        if matches!(self.best.scheduler.name, SchedulerName::Timed | SchedulerName::Fifo) {
-            return;
+    /// Away from random schedulers and scripts, where the order does not matter.
+    pub(super) fn plain_scheduler(&mut self) {
+        if !self.plain() {
+            self.without_chance(&self.best.clone());
         }
-        if self.plain(&self.best.clone()) {
+    }
+
+    fn plain(&self) -> bool {
+        matches!(self.best.scheduler.name, SchedulerName::Timed | SchedulerName::Fifo)
+    }
+
+    /// What a random scheduler chose becomes explicit: faults, where the order does not matter, or a script.
+    pub(super) fn script_choices(&mut self) {
+        if self.plain() {
             return;
         }
         self.executions += 1;
         let Ok((_, recording)) = self.runner.record(&self.best) else { return };
         let script = up_to_violation(recording, self.violation.step);
-        if self.plain(&self.as_faults(&script)) || self.best.scheduler.name == SchedulerName::Script {
+        let scripted = self.best.scheduler.name == SchedulerName::Script;
+        if self.without_chance(&self.as_faults(&script)) || scripted {
             return;
         }
         // The shortest beginning that matters: what is in flight when a script ends is delivered in its usual order.
@@ -42,7 +50,7 @@ impl Shrinker<'_> {
     }
 
     /// Tries a scenario under schedulers that leave little to chance.
-    fn plain(&mut self, scenario: &Scenario) -> bool {
+    fn without_chance(&mut self, scenario: &Scenario) -> bool {
         let seeds = [scenario.seed].into_iter().chain((0..SEEDS).map(Seed));
         let timed = seeds.map(|seed| (SchedulerName::Timed, seed));
         let fifo = [scenario.seed, Seed(0)].map(|seed| (SchedulerName::Fifo, seed));
@@ -60,6 +68,15 @@ impl Shrinker<'_> {
             |scenario, range| drop(Arc::make_mut(&mut scenario.scheduler).script.drain(range)),
             "steps of the script",
         );
+        for i in 0..self.best.scheduler.script.len() {
+            let mut candidate = self.best.clone();
+            let action = &mut Arc::make_mut(&mut candidate.scheduler).script[i];
+            if let Action::Mutate(_, name, seed @ 1..) = action {
+                *seed = 0;
+                let words = format!("the value that {name} draws does not matter");
+                self.attempt(candidate, || words);
+            }
+        }
     }
 
     /// The scenario without the lines of its script that cannot be carried out.

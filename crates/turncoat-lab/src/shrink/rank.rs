@@ -42,6 +42,11 @@ impl Rank {
         }
     }
 
+    /// Whether two plain faults would be less.
+    pub(super) const fn many(&self) -> bool {
+        self.chance > 0 || self.steps > 2
+    }
+
     /// Whether a scenario of this rank is smaller than another.
     pub(super) fn below(&self, scenario: &Scenario, other: &Self, than: &Scenario) -> bool {
         match self.cmp(other) {
@@ -53,8 +58,13 @@ impl Rank {
 }
 
 /// Whether a fault leaves something to chance.
-fn drawn(fault: &Fault) -> bool {
-    let lie = matches!(fault.effect, Effect::Flip(_) | Effect::Mutate(Mutate::Drawn(_)));
+pub(super) fn drawn(fault: &Fault) -> bool {
+    let lie = match &fault.effect {
+        Effect::Flip(_) => true,
+        // Of a single row the seed draws the value alone.
+        Effect::Mutate(Mutate::Drawn(drawn)) => drawn.only.len() != 1,
+        _ => false,
+    };
     lie || fault.when.permille.is_some_and(|permille| permille < 1000)
 }
 
