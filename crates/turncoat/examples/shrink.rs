@@ -22,7 +22,7 @@ use turncoat::{Scenario, Seed, Violation, strategies};
 mod bracha;
 
 /// So many violations of a rule are shrunk for each protocol, strategy and scheduler.
-const OF_A_RULE: usize = 2;
+const OF_A_RULE: usize = 6;
 
 /// What to fuzz: a name, a protocol, and the fixed part of its scenarios.
 struct Subject {
@@ -74,10 +74,13 @@ fn find(
 ) -> Vec<(Scenario, Violation)> {
     let scheduler = Arc::new(SchedulerSpec { name: scheduler, ..SchedulerSpec::default() });
     let base = Scenario { scheduler, ..subject.base.clone() };
+    // Bracha has three rounds.
+    let rounds = subject.name == "bracha" && strategy == "byzzfuzz";
+    let params: Vec<_> = rounds.then(|| ("r".to_owned(), "3".to_owned())).into_iter().collect();
     let campaign = Campaign {
         entry: &subject.entry,
         base: &base,
-        make: &|base| Ok(strategies::make(strategy, base, &[])?),
+        make: &|base| Ok(strategies::make(strategy, base, &params)?),
         // Random plays async in both cases: another seed, lest it play the same runs.
         seed: Seed(0x5eed + base.scheduler.name as u64),
         runs: Some(runs),
@@ -109,7 +112,7 @@ fn case(
     (scenario, before): (Scenario, Violation),
 ) -> Option<Case> {
     let stop = AtomicBool::new(false);
-    let budget = Budget { executions: 200_000, stop: &stop };
+    let budget = Budget { executions: 40_000, stop: &stop };
     let expect = Expect { property: Some(before.property.name().to_owned()), fingerprint: Seed(0) };
     let scenario = Scenario { expect: Some(expect), ..scenario };
     // Of two rules of one property the first is kept.

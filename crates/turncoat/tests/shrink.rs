@@ -15,7 +15,7 @@ use turncoat::{NodeSet, Property, Runner, Scenario, Seed, strategies};
 #[allow(dead_code, reason = "its `main`")]
 mod bracha;
 
-const BUDGET: u64 = 200_000;
+const BUDGET: u64 = 40_000;
 
 fn small(entry: &Entry, scenario: &Scenario, keep: Keep, executions: u64) -> (Shrunk, Vec<Step>) {
     let stop = AtomicBool::new(false);

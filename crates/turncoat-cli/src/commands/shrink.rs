@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use turncoat_core::outcome::Violation;
 use turncoat_core::scenario::Scenario;
-use turncoat_lab::shrink::{self, Budget, Keep, Shrunk, Size, Stopped};
+use turncoat_lab::shrink::{self, Budget, Keep, Shrunk, Size, Step, Stopped};
 
 use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ nothing, unless the budget ended it.
 Example: turncoat shrink turncoat-corpus/pbft-agreement-7b1c03aa.toml";
 
 /// Executions after which shrinking ends in any case, so that a result does not depend on the machine.
-const EXECUTIONS: u64 = 200_000;
+const EXECUTIONS: u64 = 40_000;
 
 /// Make a saved violation smaller
 #[derive(clap::Args)]
@@ -136,11 +136,11 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
     let shrunk = shrunk.with_context(in_file)?;
     let report = Report::new(&shrunk, clock);
     for step in &steps {
-        match args.json {
-            true => {
-                out::json("cut", serde_json::json!({ "words": step.words, "executions": step.executions }))?
-            }
-            false => out::line(format_args!("  {}", step.words))?,
+        let Step { words, executions } = step;
+        if args.json {
+            out::json("cut", serde_json::json!({ "words": words, "executions": executions }))?;
+        } else {
+            out::line(format_args!("  {words}"))?;
         }
     }
     let Shrunk { scenario, violation, fingerprint, .. } = &shrunk;

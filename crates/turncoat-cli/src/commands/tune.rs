@@ -158,9 +158,9 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
     let Some(alone) = tuning.run(&tried[0].searcher, args.runs, fresh)? else { return Ok(Exit::Interrupted) };
     tuning.progress.clear();
     if args.json {
-        json(&tried, alone)?
+        json(&tried, alone)?;
     } else {
-        print(&tried, alone)?
+        print(&tried, alone)?;
     }
     Ok(Exit::Clean)
 }

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use turncoat_core::fault::{Effect, Fault, Mutate, Names, Span, When};
+use turncoat_core::fault::{Drawn, Effect, Fault, Mutate, Names, Span, When};
 use turncoat_core::ids::SeatName;
-use turncoat_core::record::{Event, What};
-use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec};
+use turncoat_core::part::Scope;
+use turncoat_core::record::{Event, Recording, What};
+use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
 use turncoat_core::schedule::{Action, Coordinates};
 
-use super::Shrinker;
+use super::{LONG, Shrinker};
 
 /// Messages lost by chance that get a fault each.
 const LOSSES: usize = 200;
-
-/// Events of a run that is not run for each of them.
-const LONG: u64 = 2000;
 
 /// The highest number by which a message is sought among those of its sender.
 const NTH_MAX: u64 = 6;
@@ -25,13 +23,13 @@ impl Shrinker<'_> {
         self.name_losses();
     }
 
-    /// What happened up to the violation.
-    pub(super) fn events(&mut self) -> Vec<Event> {
-        self.executions += 1;
-        let recorded = self.runner.record(&self.best);
-        let mut events = recorded.map(|(_, recording)| recording.events).unwrap_or_default();
+    /// What happened up to the violation, and the choices that led there.
+    pub(super) fn record(&mut self) -> (Vec<Event>, Vec<Action>) {
+        self.executions += 1 + self.violation.step / LONG;
+        let Ok((_, recording)) = self.runner.record(&self.best) else { return Default::default() };
+        let Recording { mut events, script } = recording;
         events.retain(|event| event.step <= self.violation.step);
-        events
+        (events, up_to(script, self.violation.step))
     }
 
     /// A drawn lie becomes the row that was drawn; several, if it met several kinds of messages.
@@ -41,7 +39,7 @@ impl Shrinker<'_> {
             return;
         }
         let mut names: Vec<String> = Vec::new();
-        for event in self.events() {
+        for event in self.record().0 {
             if let What::Lie { name, .. } = event.what
                 && !names.contains(&name)
             {
@@ -94,7 +92,7 @@ impl Shrinker<'_> {
         if !self.best.adversary.faults.iter().any(chance) {
             return;
         }
-        let losses: Vec<Fault> = self.events().iter().filter_map(loss).take(LOSSES).collect();
+        let losses: Vec<Fault> = self.record().0.iter().filter_map(loss).take(LOSSES).collect();
         for flips_too in [true, false] {
             let mut candidate = self.best.clone();
             let goes = |fault: &Fault| chance(fault) && (flips_too || fault.effect == Effect::Drop);
@@ -111,7 +109,7 @@ impl Shrinker<'_> {
     /// A message named by the step at which it was sent is named by its number instead, where that means the same run:
     /// then cutting one fault leaves the others alone.
     fn number_losses(&mut self) {
-        if self.violation.step > LONG {
+        if self.violation.step > 4 * LONG {
             return;
         }
         let fingerprint =
@@ -151,8 +149,8 @@ impl Shrinker<'_> {
         candidate.adversary.faults.extend(script.iter().filter_map(|action| match action {
             Action::Drop(lost) => Some(message(lost, Effect::Drop)),
             Action::Duplicate(twice) => Some(message(twice, Effect::Duplicate(1))),
-            Action::Mutate(changed, name, _) => {
-                let mut fault = message(changed, Effect::Mutate(Mutate::Named(name.clone())));
+            Action::Mutate(changed, name, seed) => {
+                let mut fault = message(changed, Effect::Mutate(one_row(name, *seed)));
                 fault.when.kind = Names::default();
                 Some(fault)
             }
@@ -162,6 +160,25 @@ impl Shrinker<'_> {
             Arc::new(SchedulerSpec { name: SchedulerName::Timed, ..SchedulerSpec::default() });
         candidate
     }
+}
+
+/// A lie by name, with the value that a seed draws for it.
+pub(super) fn one_row(name: &str, seed: u64) -> Mutate {
+    match seed {
+        0 => Mutate::Named(name.to_owned()),
+        _ => Mutate::Drawn(Drawn { seed: Seed(seed), scope: Scope::Any, only: vec![name.to_owned()] }),
+    }
+}
+
+/// The choices up to an event, or up to the calm phase, which begins by itself when a script ends.
+fn up_to(script: Vec<Action>, step: u64) -> Vec<Action> {
+    let mut steps = 0;
+    let mut before = |action: &Action| {
+        let within = steps < step && *action != Action::Calm;
+        steps += u64::from(matches!(action, Action::Deliver(_) | Action::Drop(_) | Action::Fire(..)));
+        within
+    };
+    script.into_iter().take_while(|action| before(action)).collect()
 }
 
 /// A fault that loses what was lost.

@@ -53,6 +53,9 @@ impl Shrinker<'_> {
                 .map(|less| with(Effect::Delay(Time(less))))
                 .chain([with(Effect::Drop)])
                 .collect(),
+            Effect::Mutate(Mutate::Drawn(drawn)) if drawn.only.len() == 1 => {
+                vec![with(Effect::Mutate(Mutate::Named(drawn.only[0].clone())))]
+            }
             Effect::Duplicate(2..) => vec![with(Effect::Duplicate(1))],
             Effect::Mutate(Mutate::Named(name)) => self
                 .simpler_lies(name)

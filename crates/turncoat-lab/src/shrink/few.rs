@@ -8,16 +8,22 @@ use std::sync::Arc;
 
 use turncoat_core::fault::{Effect, Fault, Mutate, When};
 use turncoat_core::ids::{SeatName, Time};
-use turncoat_core::record::{Event, What};
+use turncoat_core::outcome::Property;
+use turncoat_core::record::What;
 use turncoat_core::scenario::{SchedulerName, SchedulerSpec, Seed};
+use turncoat_core::schedule::Action;
 
+use super::explicit::one_row;
 use super::{Shrinker, rank};
 
-/// Things that are tried, the first that happened.
-const THINGS: usize = 90;
+/// Things of each sort that are tried.
+const OF_A_SORT: usize = 30;
 
 /// Seeds with which one thing is tried; two are tried with the first of them.
 const SEEDS: u64 = 8;
+
+/// Executions after which the search is given up.
+const MOST: u64 = 8000;
 
 /// Late enough to come after what was sent later.
 const LATE: Time = Time(1000);
@@ -33,13 +39,15 @@ impl Shrinker<'_> {
             .iter()
             .enumerate()
             .flat_map(|(i, one)| things[i + 1..].iter().map(move |other| (0, vec![one, other])));
+        let most = self.executions + MOST;
         for (seed, faults) in alone.chain(pairs) {
             let mut candidate = self.best.clone();
             candidate.seed = Seed(seed);
             candidate.scheduler = Arc::new(SchedulerSpec::default());
             candidate.adversary.faults = faults.into_iter().cloned().collect();
             let count = candidate.adversary.faults.len();
-            if self.over() || self.attempt(candidate, || format!("{count} faults do what all did")) {
+            if self.executions > most || self.attempt(candidate, || format!("{count} faults do what all did"))
+            {
                 return;
             }
         }
@@ -47,31 +55,54 @@ impl Shrinker<'_> {
 
     /// What happened to messages in the run, as faults: each once, for the whole run.
     fn things(&mut self) -> Vec<Fault> {
+        let (mut events, mut script) = self.record();
+        // What happened last matters most, unless nothing happens any more.
+        if !matches!(self.violation.property, Property::Termination) {
+            events.reverse();
+            script.reverse();
+        }
+        let lie_to = |dst: SeatName, lie| Fault {
+            when: When { to: vec![dst], ..When::default() },
+            effect: Effect::Mutate(lie),
+        };
         let own = self.best.adversary.faults.iter().filter(|fault| !rank::drawn(fault)).cloned();
-        let mut things: Vec<Fault> = own.collect();
-        let events = self.events();
-        let lost = |event: &Event| match &event.what {
-            What::Lie { dst, name, .. } => Some(Fault {
-                when: When { to: vec![*dst], ..When::default() },
-                effect: Effect::Mutate(Mutate::Named(name.clone())),
-            }),
+        let lies = events.iter().filter_map(|event| match &event.what {
+            What::Lie { dst, name, .. } => Some(lie_to(*dst, Mutate::Named(name.clone()))),
+            _ => None,
+        });
+        let values = script.iter().filter_map(|action| match action {
+            Action::Mutate(message, name, seed @ 1..) => Some(lie_to(message.dst, one_row(name, *seed))),
+            _ => None,
+        });
+        let losses = events.iter().filter_map(|event| match &event.what {
             What::Drop { src, dst, text } => Some(on_link(*src, *dst, text, Effect::Drop)),
             _ => None,
-        };
+        });
         // A plain scheduler keeps the order in which messages were sent, more or less.
         let ordered = matches!(self.best.scheduler.name, SchedulerName::Timed | SchedulerName::Fifo);
-        let late = |event: &Event| match &event.what {
+        let late = events.iter().filter_map(|event| match &event.what {
             What::Deliver { src, dst, text, .. } if !ordered => {
                 Some(on_link(*src, *dst, text, Effect::Delay(LATE)))
             }
             _ => None,
-        };
-        for thing in events.iter().filter_map(lost).chain(events.iter().filter_map(late)) {
-            if things.len() < THINGS && !things.contains(&thing) {
-                things.push(thing);
-            }
-        }
+        });
+        let mut things = Vec::new();
+        first_of(own, &mut things);
+        first_of(lies, &mut things);
+        first_of(values, &mut things);
+        first_of(losses, &mut things);
+        first_of(late, &mut things);
         things
+    }
+}
+
+/// Adds the first few that are not there yet.
+fn first_of(some: impl Iterator<Item = Fault>, things: &mut Vec<Fault>) {
+    let most = things.len() + OF_A_SORT;
+    for thing in some {
+        if things.len() < most && !things.contains(&thing) {
+            things.push(thing);
+        }
     }
 }
 

@@ -34,11 +34,14 @@ pub enum Keep {
 /// When to give up.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<'a> {
-    /// After so many executions.
+    /// After so many executions. One of more than [`LONG`] events counts as several.
     pub executions: u64,
     /// As soon as somebody sets it.
     pub stop: &'a AtomicBool,
 }
+
+/// Events that an execution has before it counts as two.
+pub const LONG: u64 = 500;
 
 /// How large a scenario is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -99,7 +102,7 @@ pub struct Shrunk {
     pub before: Size,
     /// How large it is now.
     pub after: Size,
-    /// Executions.
+    /// Executions, long ones counted several times.
     pub executions: u64,
     /// Why it stopped.
     pub stopped: Stopped,
@@ -242,6 +245,7 @@ impl Shrinker<'_> {
         self.executions += 1;
         let target = self.target;
         let outcome = self.runner.execute_until(scenario, &|violation| target.ends(violation)).ok()?;
+        self.executions += outcome.steps / LONG;
         Some((target.find(&outcome)?.clone(), outcome))
     }
 

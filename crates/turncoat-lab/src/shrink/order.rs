@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turncoat_core::record::{Recording, What};
+use turncoat_core::record::What;
 use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
 use turncoat_core::schedule::Action;
 
@@ -26,9 +26,7 @@ impl Shrinker<'_> {
         if self.plain() {
             return;
         }
-        self.executions += 1;
-        let Ok((_, recording)) = self.runner.record(&self.best) else { return };
-        let script = up_to_violation(recording, self.violation.step);
+        let (_, script) = self.record();
         let scripted = self.best.scheduler.name == SchedulerName::Script;
         if self.without_chance(&self.as_faults(&script)) || scripted {
             return;
@@ -94,16 +92,4 @@ impl Shrinker<'_> {
         script.retain(|action| impossible.next_if(|text| *text == action.to_string()).is_none());
         (script.len() < before).then_some(candidate)
     }
-}
-
-/// The choices of a run up to an event, or up to the calm phase, which begins when a script ends.
-fn up_to_violation(recording: Recording, step: u64) -> Vec<Action> {
-    let mut steps = 0;
-    let mut before = |action: &Action| {
-        let is_step = matches!(action, Action::Deliver(_) | Action::Drop(_) | Action::Fire(..));
-        let within = steps < step && *action != Action::Calm;
-        steps += u64::from(is_step);
-        within
-    };
-    recording.script.into_iter().take_while(|action| before(action)).collect()
 }
