@@ -9,7 +9,7 @@ use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::runner::Entry;
 use turncoat::core::scenario::{SchedulerName, SchedulerSpec};
 use turncoat::lab::shrink::{Budget, Keep, ShrinkError, Shrunk, Step, Stopped, shrink};
-use turncoat::{NodeSet, Property, Runner, Scenario, Seed, strategies};
+use turncoat::{NodeSet, Property, Scenario, Seed, strategies};
 
 #[path = "../examples/bracha.rs"]
 #[allow(dead_code, reason = "its `main`")]
