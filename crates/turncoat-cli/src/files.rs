@@ -7,6 +7,7 @@ use std::process;
 use anyhow::{Context, Result, anyhow, bail};
 use turncoat_core::outcome::Violation;
 use turncoat_core::scenario::{Expect, Scenario, Seed};
+use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::Finding;
 
 /// Where `fuzz` keeps what it has found, under the current folder.
@@ -30,17 +31,15 @@ pub(crate) fn text(path: &Path) -> Result<String> {
 /// Writes a scenario with what it showed, for people above, for `replay` inside.
 pub(crate) fn write(
     path: &Path,
+    notes: &[String],
     scenario: &Scenario,
     violation: Option<&Violation>,
     fingerprint: u64,
 ) -> Result<()> {
-    let expect = Expect {
-        property: violation.map(|violation| violation.property.name().to_owned()),
-        fingerprint: Seed(fingerprint),
-    };
-    let scenario = Scenario { expect: Some(expect), ..scenario.clone() };
+    let scenario = expecting(scenario, violation, fingerprint);
     let mut text = String::new();
-    for line in violation.map(ToString::to_string).unwrap_or_default().lines() {
+    let violation = violation.map(ToString::to_string).unwrap_or_default();
+    for line in violation.lines().chain(notes.iter().map(String::as_str)) {
         // A message of a crash may hold anything; a comment may not.
         text.extend(["# ", &line.replace(|c: char| c.is_control(), " "), "\n"]);
     }
@@ -48,14 +47,30 @@ pub(crate) fn write(
     write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Saves a violation; gives the file's path, relative to the current folder.
-pub(crate) fn save(finding: &Finding) -> Result<PathBuf> {
+/// The scenario with what it showed.
+pub(crate) fn expecting(scenario: &Scenario, violation: Option<&Violation>, fingerprint: u64) -> Scenario {
+    let expect = Expect {
+        property: violation.map(|violation| violation.property.name().to_owned()),
+        fingerprint: Seed(fingerprint),
+    };
+    Scenario { expect: Some(expect), ..scenario.clone() }
+}
+
+/// Saves a violation, shrunk if somebody has shrunk it; gives the file's path, relative to the current folder.
+pub(crate) fn save(finding: &Finding, shrunk: Option<&Shrunk>) -> Result<PathBuf> {
     fs::create_dir_all(CORPUS).with_context(|| format!("cannot make the folder {CORPUS}"))?;
-    let Finding { violation, scenario, fingerprint, .. } = finding;
+    let Finding { violation, scenario, fingerprint, index } = finding;
     let protocol = &scenario.protocol.name;
-    let name = format!("{protocol}-{}-{:08x}.toml", violation.property, fingerprint >> 32);
+    let saved = shrunk.map_or(*fingerprint, |shrunk| shrunk.fingerprint);
+    let name = format!("{protocol}-{}-{:08x}.toml", violation.property, saved >> 32);
     let path = Path::new(CORPUS).join(name);
-    write(&path, scenario, Some(violation), *fingerprint)?;
+    match shrunk {
+        None => write(&path, &[], scenario, Some(violation), *fingerprint)?,
+        Some(Shrunk { scenario: small, violation, fingerprint, .. }) => {
+            let origin = format!("shrunk from run {index} of a campaign, with seed {}", scenario.seed);
+            write(&path, &[origin], small, Some(violation), *fingerprint)?;
+        }
+    }
     Ok(path)
 }
 

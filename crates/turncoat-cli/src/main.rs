@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{compare, experiment, fuzz, list, replay, report, run, speed, suite, tune};
+use crate::commands::{compare, experiment, fuzz, list, replay, report, run, shrink, speed, suite, tune};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -48,6 +48,7 @@ enum Command {
     Run(run::Args),
     Fuzz(fuzz::Args),
     Replay(replay::Args),
+    Shrink(shrink::Args),
     Suite(suite::Args),
     Experiment(experiment::Args),
     Tune(tune::Args),
@@ -84,6 +85,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
         Some(Command::Tune(args)) => tune::tune(&args),

@@ -10,6 +10,9 @@ use anyhow::{Context, Result};
 
 use crate::exit::Exit;
 
+/// How long a Ctrl-C may go unnoticed.
+const MOMENT: Duration = Duration::from_millis(20);
+
 /// A flag that workers look at between runs, and why it was raised.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
@@ -39,6 +42,22 @@ impl Stop {
             thread::sleep(time);
             flag.store(true, Relaxed);
         });
+    }
+
+    /// One more flag, for something that comes after: raised after some time, or by the same Ctrl-C.
+    pub(crate) fn next_within(&self, time: Duration) -> Self {
+        let next = Self { flag: Arc::default(), interrupted: Arc::clone(&self.interrupted) };
+        let watched = next.clone();
+        thread::spawn(move || {
+            let mut left = time;
+            while !left.is_zero() && !watched.interrupted() && Arc::strong_count(&watched.flag) > 1 {
+                let moment = left.min(MOMENT);
+                thread::sleep(moment);
+                left -= moment;
+            }
+            watched.flag.store(true, Relaxed);
+        });
+        next
     }
 
     pub(crate) fn flag(&self) -> &AtomicBool {

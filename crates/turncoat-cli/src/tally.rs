@@ -12,6 +12,7 @@ use turncoat_core::scenario::Seed;
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
 use crate::cases::{Case, Cases, Verdict};
+use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
 use crate::out;
 use crate::progress::rate;
@@ -31,6 +32,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// Where it was saved.
     pub(crate) files: BTreeMap<Property, PathBuf>,
+    /// What shrinking it came to.
+    pub(crate) shrunk: BTreeMap<Property, Report>,
     /// The runs among them that were another run when they were run again.
     pub(crate) unrepeatable: Vec<u64>,
 }
@@ -43,6 +46,7 @@ struct First<'a> {
     rule: &'static str,
     detail: &'a str,
     file: Option<&'a PathBuf>,
+    shrunk: Option<&'a Report>,
     seconds: Option<f64>,
 }
 
@@ -54,6 +58,7 @@ impl Tally<'_> {
             rule: finding.violation.rule,
             detail: &finding.violation.detail,
             file: self.files.get(&property),
+            shrunk: self.shrunk.get(&property),
             seconds: self.found_at.get(&property).copied(),
         }
     }
@@ -200,6 +205,9 @@ impl Tally<'_> {
             out::line(violated(finding))?;
             if let Some(file) = self.files.get(property) {
                 out::line(format_args!("  saved as {}", file.display()))?;
+            }
+            if let Some(report) = self.shrunk.get(property) {
+                out::line(format_args!("  {report}"))?;
             }
         }
         if first.is_empty() {

@@ -3,7 +3,7 @@
 use crate::flags::Flag;
 use crate::message::{Message, MutationTable};
 use crate::node::Protocol;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Violation};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::sim::Sim;
@@ -12,6 +12,12 @@ use crate::sim::Sim;
 pub trait Runner {
     /// The one way to run: a scenario goes in, an outcome comes out.
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError>;
+    /// The same run, which stops at the first violation that is enough.
+    fn execute_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &dyn Fn(&Violation) -> bool,
+    ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
     /// Whether the scenario could run.
@@ -22,6 +28,14 @@ impl<P: Protocol> Runner for Sim<P> {
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run())
+    }
+    fn execute_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &dyn Fn(&Violation) -> bool,
+    ) -> Result<Outcome, ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_until(enough))
     }
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
         self.reset_recording(scenario)?;

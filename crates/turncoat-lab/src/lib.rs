@@ -11,6 +11,7 @@ pub mod experiment;
 mod order;
 #[cfg(feature = "store")]
 pub mod report;
+pub mod shrink;
 pub mod signature;
 pub mod stats;
 #[cfg(feature = "store")]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::ArgGroup;
@@ -14,6 +15,7 @@ use turncoat_lab::summary::{Finding, Summary};
 use crate::campaign::{Keys, When};
 use crate::cases::Cases;
 use crate::clock::Stopwatch;
+use crate::commands::shrink::{self, Automatic, Report};
 use crate::config::{Config, Given, Source};
 use crate::exit::{self, Exit};
 use crate::expect::{self, Wanted};
@@ -68,6 +70,9 @@ pub(crate) struct Args {
     /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
     #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
     expect: Option<Wanted>,
+
+    #[command(flatten)]
+    automatic: Automatic,
 
     #[command(flatten)]
     output: Output,
@@ -160,6 +165,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     // A strategy may have a scheduler of its own.
     let scheduler =
         campaign.scenario_of(0).map_or(prepared.base.scheduler.name, |first| first.scheduler.name);
+    let (files, shrunk) = save(&prepared.entry, &summary, args.automatic.budget(), &stop);
     let tally = Tally {
         entry: &prepared.entry,
         strategy: prepared.strategy,
@@ -168,7 +174,8 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         jobs,
         seconds,
         interrupted: stop.interrupted(),
-        files: save(&summary),
+        files,
+        shrunk,
         unrepeatable: unrepeatable(&prepared.entry, &summary),
         summary,
         found_at,
@@ -185,18 +192,30 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     reported.map(|()| exit)
 }
 
-/// Saves the first violation of each property. What cannot be saved was found nevertheless.
-fn save(summary: &Summary) -> BTreeMap<Property, PathBuf> {
-    let mut files = BTreeMap::new();
+/// Saves the first violation of each property, shrunk if there is time for it. What cannot be saved was found
+/// nevertheless.
+fn save(
+    entry: &Entry,
+    summary: &Summary,
+    budget: Option<Duration>,
+    stop: &Stop,
+) -> (BTreeMap<Property, PathBuf>, BTreeMap<Property, Report>) {
+    let (mut files, mut reports) = (BTreeMap::new(), BTreeMap::new());
     for (&property, finding) in &summary.first {
-        match files::save(finding) {
+        let Finding { scenario, violation, fingerprint, .. } = finding;
+        let budget = budget.filter(|_| !stop.interrupted());
+        let shrunk = budget.and_then(|time| {
+            shrink::found(entry, scenario, violation, *fingerprint, &stop.next_within(time))
+        });
+        match files::save(finding, shrunk.as_ref().map(|(shrunk, _)| shrunk)) {
             Ok(path) => {
                 files.insert(property, path);
+                reports.extend(shrunk.map(|(_, report)| (property, report)));
             }
             Err(error) => out::log(format_args!("warning: {error:#}")),
         }
     }
-    files
+    (files, reports)
 }
 
 /// The runs with a first violation that are other runs when they are run again.

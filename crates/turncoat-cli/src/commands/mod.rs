@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod shrink;
 pub(crate) mod speed;
 pub(crate) mod suite;
 pub(crate) mod tune;

@@ -130,7 +130,7 @@ fn record(
     if again.diverged.is_some() || again.fingerprint != outcome.fingerprint {
         out::log("warning: the script does not lead to the same outcome as the run");
     }
-    files::write(path, &script, again.violations.first(), again.fingerprint)?;
+    files::write(path, &[], &script, again.violations.first(), again.fingerprint)?;
     out::log(format_args!("turncoat replay {}", path.display()));
     Ok(())
 }

@@ -13,6 +13,7 @@ fn timeless(mut summary: Value) -> Value {
     firsts.remove("seconds");
     for first in firsts.values_mut() {
         first["seconds"] = Value::Null;
+        first["shrunk"]["seconds"] = Value::Null;
     }
     summary
 }

@@ -9,6 +9,7 @@ mod help;
 mod replays;
 mod report;
 mod runs;
+mod shrinks;
 mod store;
 mod suite;
 mod tables;

@@ -261,6 +261,24 @@ impl<P: Protocol> Sim<P> {
         self.finish()
     }
 
+    /// Runs until a violation is enough, or to the end.
+    pub fn run_until(&mut self, enough: &dyn Fn(&Violation) -> bool) -> Outcome {
+        let mut seen = 0;
+        let mut over = false;
+        while !over && self.end.is_none() {
+            self.guarded(|sim| {
+                while !over && sim.step() {
+                    let found = sim.io.ledger.violations();
+                    over = found[seen..].iter().any(enough);
+                    seen = found.len();
+                }
+            });
+            // A crash is a violation that shows when its panic is caught.
+            over = over || self.io.ledger.violations().iter().any(enough);
+        }
+        self.finish()
+    }
+
     /// One event; false at the end.
     pub fn step(&mut self) -> bool {
         if self.end.is_some() || self.ended() {

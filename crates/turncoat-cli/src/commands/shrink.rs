@@ -1,0 +1,184 @@
+//! `turncoat shrink`: a smaller scenario that shows the same violation.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde::Serialize;
+use turncoat_core::outcome::Violation;
+use turncoat_core::scenario::Scenario;
+use turncoat_lab::shrink::{self, Budget, Keep, Shrunk, Size, Step, Stopped};
+
+use crate::clock::{self, Stopwatch};
+use crate::exit::Exit;
+use crate::stop::Stop;
+use crate::{files, out, registry};
+
+const NOTES: &str = "\
+Cuts faults, requests, steps of a script and keys, narrows what is left, and looks for a plain scheduler, as long as the
+same rule of the same property is violated. Nobody lies who may not lie before. Shrinking the result again changes
+nothing, unless the budget ended it.
+
+Example: turncoat shrink turncoat-corpus/pbft-agreement-7b1c03aa.toml";
+
+/// Executions after which shrinking ends in any case, so that a result does not depend on the machine.
+const EXECUTIONS: u64 = 40_000;
+
+/// Make a saved violation smaller
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    /// A scenario that violates a property
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Where to write the result [default: FILE with .min.toml]
+    #[arg(short, long, value_name = "OUT")]
+    out: Option<PathBuf>,
+
+    /// What must stay violated
+    #[arg(long, value_enum, default_value_t = What::Same, value_name = "same|any")]
+    keep: What,
+
+    /// Stop after this time with what there is: 500ms, 10s, 5m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = clock::duration)]
+    budget: Duration,
+
+    /// Print JSON lines, one for each reduction
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// The same rule of the same property
+    Same,
+    /// Some property
+    Any,
+}
+
+/// The options of commands that shrink what they save.
+#[derive(clap::Args)]
+pub(crate) struct Automatic {
+    /// Save violations as they were found
+    #[arg(long)]
+    no_shrink: bool,
+
+    /// Shrink each violation for this time at the most
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = clock::duration)]
+    shrink_budget: Duration,
+}
+
+impl Automatic {
+    /// For how long to shrink, if at all.
+    pub(crate) fn budget(&self) -> Option<Duration> {
+        (!self.no_shrink).then_some(self.shrink_budget)
+    }
+}
+
+/// What shrinking came to.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    before: Size,
+    after: Size,
+    executions: u64,
+    seconds: f64,
+    stopped: Stopped,
+}
+
+impl Report {
+    pub(crate) fn new(shrunk: &Shrunk, clock: Stopwatch) -> Self {
+        let Shrunk { before, after, executions, stopped, .. } = *shrunk;
+        Self { before, after, executions, stopped, seconds: clock.seconds() }
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { before, after, seconds, .. } = self;
+        write!(f, "shrunk {} to {} events", before.events, after.events)?;
+        for (name, before, after) in [
+            ("faults", before.faults, after.faults),
+            ("steps of a script", before.actions, after.actions),
+            ("requests", before.requests as usize, after.requests as usize),
+            ("lines", before.lines, after.lines),
+        ] {
+            match before == after {
+                true if after == 0 => {}
+                true => write!(f, ", {after} {name}")?,
+                false => write!(f, ", {before} to {after} {name}")?,
+            }
+        }
+        let why = match self.stopped {
+            Stopped::Fixpoint => "nothing more to cut",
+            Stopped::Budget => "the budget is used up",
+        };
+        write!(f, " ({seconds:.1} s, {why})")
+    }
+}
+
+pub(crate) fn shrink(args: &Args) -> Result<Exit> {
+    let scenario = files::read(&args.file)?;
+    let in_file = || args.file.display().to_string();
+    let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
+    let target = args.out.clone().unwrap_or_else(|| beside(&args.file));
+    let stop = Stop::on_interrupt()?;
+    stop.after(args.budget);
+    let budget = Budget { executions: EXECUTIONS, stop: stop.flag() };
+    let keep = match args.keep {
+        What::Same => Keep::Same,
+        What::Any => Keep::Any,
+    };
+    let clock = Stopwatch::start();
+    let mut steps = Vec::new();
+    let shrunk = shrink::shrink(&entry, &scenario, keep, budget, &mut |step| steps.push(step));
+    let shrunk = shrunk.with_context(in_file)?;
+    let report = Report::new(&shrunk, clock);
+    for step in &steps {
+        let Step { words, executions } = step;
+        if args.json {
+            out::json("cut", serde_json::json!({ "words": words, "executions": executions }))?;
+        } else {
+            out::line(format_args!("  {words}"))?;
+        }
+    }
+    let Shrunk { scenario, violation, fingerprint, .. } = &shrunk;
+    files::write(&target, &[], scenario, Some(violation), *fingerprint)?;
+    if args.json {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            file: &'a Path,
+            violation: &'a Violation,
+            #[serde(flatten)]
+            report: &'a Report,
+        }
+        out::json("shrunk", Line { file: &target, violation, report: &report })?;
+    } else {
+        out::line(&report)?;
+        out::line(violation)?;
+        out::line(format_args!("  saved as {}", target.display()))?;
+    }
+    Ok(if stop.interrupted() { Exit::Interrupted } else { Exit::Clean })
+}
+
+/// `a/b.toml` becomes `a/b.min.toml`.
+fn beside(file: &Path) -> PathBuf {
+    file.with_extension("min.toml")
+}
+
+/// Shrinks what was found, for some time; what cannot be shrunk stays as it is.
+pub(crate) fn found(
+    entry: &turncoat_core::runner::Entry,
+    scenario: &Scenario,
+    violation: &Violation,
+    fingerprint: u64,
+    stop: &Stop,
+) -> Option<(Shrunk, Report)> {
+    let clock = Stopwatch::start();
+    let scenario = files::expecting(scenario, Some(violation), fingerprint);
+    let budget = Budget { executions: EXECUTIONS, stop: stop.flag() };
+    let shrunk = shrink::shrink(entry, &scenario, Keep::Same, budget, &mut |_| {}).ok()?;
+    let report = Report::new(&shrunk, clock);
+    Some((shrunk, report))
+}

@@ -1,0 +1,243 @@
+//! How small counterexamples get: shrinks what fuzzing finds, and prints the distribution.
+//!
+//! `cargo run --release -p turncoat --example shrink [RUNS] [--each]`: so many runs for each protocol, strategy and
+//! scheduler; with `--each`, a line for every violation. `checks/shrink.sh` is the usual way in.
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use turncoat::core::runner::Entry;
+use turncoat::core::scenario::{Expect, SchedulerName, SchedulerSpec};
+use turncoat::lab::campaign::{Campaign, Record, Until};
+use turncoat::lab::shrink::{Budget, Keep, Shrunk, Stopped, shrink};
+use turncoat::lab::summary::Summary;
+use turncoat::{Scenario, Seed, Violation, strategies};
+
+#[path = "bracha.rs"]
+#[allow(dead_code, reason = "its `main`")]
+mod bracha;
+
+/// So many violations of a rule are shrunk for each protocol, strategy and scheduler.
+const OF_A_RULE: usize = 6;
+
+/// What to fuzz: a name, a protocol, and the fixed part of its scenarios.
+struct Subject {
+    name: String,
+    entry: Entry,
+    base: Scenario,
+}
+
+/// A violation that was shrunk.
+struct Case {
+    subject: String,
+    strategy: &'static str,
+    scheduler: SchedulerName,
+    before: Violation,
+    shrunk: Shrunk,
+    seconds: f64,
+    /// It shows the same rule, replays, and is as it is when it is shrunk again.
+    same: bool,
+    replays: bool,
+    fixpoint: bool,
+}
+
+fn subjects() -> Vec<Subject> {
+    let all = turncoat_protocols::all();
+    let entry = |name: &str| all.iter().find(|entry| entry.name == name).expect("a protocol").clone();
+    let pbft = entry("pbft");
+    let java =
+        Subject { name: "pbft-java".to_owned(), entry: entry("pbft-java"), base: Scenario::new("pbft-java") };
+    let flagged = |flag: &turncoat::core::flags::Flag| {
+        let name = flag.name();
+        let flags = toml::Value::Array(vec![name.as_str().into()]);
+        let base = Scenario::new("pbft").with("protocol.flags", flags).expect("a flag");
+        Subject { name: format!("pbft {name}"), entry: pbft.clone(), base }
+    };
+    let bracha = Subject {
+        name: "bracha".to_owned(),
+        entry: Entry::of::<bracha::Bracha>(),
+        base: bracha::scenario(&["echo-f1", "deliver-f1"]),
+    };
+    [java, bracha].into_iter().chain(pbft.flags.iter().map(flagged)).collect()
+}
+
+/// The first violations of each rule.
+fn find(
+    subject: &Subject,
+    strategy: &'static str,
+    scheduler: SchedulerName,
+    runs: u64,
+) -> Vec<(Scenario, Violation)> {
+    let scheduler = Arc::new(SchedulerSpec { name: scheduler, ..SchedulerSpec::default() });
+    let base = Scenario { scheduler, ..subject.base.clone() };
+    // Bracha has three rounds.
+    let rounds = subject.name == "bracha" && strategy == "byzzfuzz";
+    let params: Vec<_> = rounds.then(|| ("r".to_owned(), "3".to_owned())).into_iter().collect();
+    let campaign = Campaign {
+        entry: &subject.entry,
+        base: &base,
+        make: &|base| Ok(strategies::make(strategy, base, &params)?),
+        // Random plays async in both cases: another seed, lest it play the same runs.
+        seed: Seed(0x5eed + base.scheduler.name as u64),
+        runs: Some(runs),
+        jobs: 1,
+        until: Until::Never,
+        stop: &AtomicBool::new(false),
+        suspects: None,
+    };
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    let mut keep = |record: Record| {
+        for violation in &record.outcome.violations {
+            let count = counts.entry((violation.property, violation.rule)).or_default();
+            *count += 1;
+            if *count <= OF_A_RULE {
+                found.push((record.scenario.clone().expect("it violates something"), violation.clone()));
+            }
+        }
+        true
+    };
+    campaign.go_on(Summary::default(), Some(&mut keep), &mut |_| {}).expect("a campaign");
+    found
+}
+
+fn case(
+    subject: &Subject,
+    strategy: &'static str,
+    scheduler: SchedulerName,
+    (scenario, before): (Scenario, Violation),
+) -> Option<Case> {
+    let stop = AtomicBool::new(false);
+    let budget = Budget { executions: 40_000, stop: &stop };
+    let expect = Expect { property: Some(before.property.name().to_owned()), fingerprint: Seed(0) };
+    let scenario = Scenario { expect: Some(expect), ..scenario };
+    // Of two rules of one property the first is kept.
+    let first = subject.entry.runner().execute(&scenario).ok()?.violation(before.property)?.clone();
+    if first.rule != before.rule {
+        return None;
+    }
+    let clock = Instant::now();
+    let shrunk =
+        shrink(&subject.entry, &scenario, Keep::Same, budget, &mut |_| {}).expect("it violates something");
+    let seconds = clock.elapsed().as_secs_f64();
+    let text = Scenario::parse(&shrunk.scenario.to_toml()).expect("a scenario");
+    let outcome = subject.entry.runner().execute(&text).expect("it runs");
+    let again =
+        shrink(&subject.entry, &text, Keep::Same, budget, &mut |_| {}).expect("it violates something");
+    Some(Case {
+        subject: subject.name.clone(),
+        strategy,
+        scheduler,
+        same: outcome.violations.iter().any(|v| (v.property, v.rule) == (before.property, before.rule)),
+        replays: outcome.fingerprint == shrunk.fingerprint && outcome.diverged.is_none(),
+        fixpoint: shrunk.stopped == Stopped::Fixpoint && again.scenario == shrunk.scenario,
+        before,
+        shrunk,
+        seconds,
+    })
+}
+
+#[expect(clippy::print_stdout, reason = "a program that reports")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let runs = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(300);
+    let each = arguments.iter().any(|argument| argument == "--each");
+    let only = arguments.iter().find_map(|argument| argument.strip_prefix("--only="));
+    let mut cases = Vec::new();
+    for subject in subjects().iter().filter(|subject| only.is_none_or(|only| subject.name.contains(only))) {
+        for strategy in ["random", "naive", "byzzfuzz"] {
+            for scheduler in [SchedulerName::Async, SchedulerName::Timed] {
+                for found in find(subject, strategy, scheduler, runs) {
+                    let Some(case) = case(subject, strategy, scheduler, found) else { continue };
+                    if each {
+                        let Case { shrunk, before, seconds, .. } = &case;
+                        let (after, rule) = (shrunk.after, before.rule);
+                        println!(
+                            "{} {strategy} {scheduler:?} {} {rule}: {} to {} events, {} faults, {} actions, {} requests, {} lines, {seconds:.2} s, {} runs{}",
+                            subject.name,
+                            before.property,
+                            shrunk.before.events,
+                            after.events,
+                            after.faults,
+                            after.actions,
+                            after.requests,
+                            after.lines,
+                            shrunk.executions,
+                            if case.same && case.replays && case.fixpoint { "" } else { " FAILED" },
+                        );
+                        if after.lines > 15 || after.faults > 2 {
+                            println!("{}", shrunk.scenario.to_toml());
+                        }
+                    }
+                    cases.push(case);
+                }
+            }
+        }
+    }
+    report(&cases);
+    let good = |case: &Case| case.same && case.replays && case.fixpoint;
+    let within = |value: fn(&Case) -> usize, most: usize| {
+        let mut values: Vec<usize> = cases.iter().map(value).collect();
+        values.sort_unstable();
+        values.get(values.len() / 2).is_none_or(|&median| median <= most)
+    };
+    let small = within(|case| case.shrunk.after.faults, 2)
+        && within(|case| case.shrunk.after.requests as usize, 2)
+        && within(|case| case.shrunk.after.lines, 15);
+    if cases.iter().all(good) && small { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[expect(clippy::print_stdout, reason = "a program that reports")]
+fn report(cases: &[Case]) {
+    let groups = |name: fn(&Case) -> String| {
+        let mut groups: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
+        cases.iter().for_each(|case| groups.entry(name(case)).or_default().push(case));
+        groups
+    };
+    println!(
+        "| | violations | faults | steps of a script | requests | lines | events | seconds | same, replays, fixpoint |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    row("all", &cases.iter().collect::<Vec<_>>());
+    for (name, group) in groups(|case| format!("{}, {:?}", case.strategy, case.scheduler).to_lowercase()) {
+        row(&name, &group);
+    }
+    for (name, group) in groups(|case| case.before.property.to_string()) {
+        row(&name, &group);
+    }
+    for (name, group) in groups(|case| case.subject.clone()) {
+        row(&name, &group);
+    }
+}
+
+/// Median, nine of ten, and most.
+#[expect(clippy::print_stdout, reason = "a program that reports")]
+fn row(name: &str, cases: &[&Case]) {
+    let spread = |value: fn(&Case) -> f64, digits: usize| {
+        let mut values: Vec<f64> = cases.iter().map(|case| value(case)).collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+        format!("{:.digits$} / {:.digits$} / {:.digits$}", at(0.5), at(0.9), at(1.0))
+    };
+    let count = |is: fn(&Case) -> bool| cases.iter().filter(|case| is(case)).count();
+    if cases.is_empty() {
+        return;
+    }
+    println!(
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {}, {}, {} |",
+        cases.len(),
+        spread(|case| case.shrunk.after.faults as f64, 0),
+        spread(|case| case.shrunk.after.actions as f64, 0),
+        spread(|case| f64::from(case.shrunk.after.requests), 0),
+        spread(|case| case.shrunk.after.lines as f64, 0),
+        spread(|case| case.shrunk.after.events as f64, 0),
+        spread(|case| case.seconds, 2),
+        count(|case| case.same),
+        count(|case| case.replays),
+        count(|case| case.fixpoint),
+    );
+}
