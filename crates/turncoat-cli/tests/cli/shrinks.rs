@@ -43,7 +43,7 @@ fn the_read_only_bug_is_two_faults() {
 #[test]
 fn shrinking_says_what_it_cut_and_shrinking_again_changes_nothing() {
     let folder = Folder::new();
-    let ran = folder.turncoat("fuzz pbft-java --strategy random --until never --runs 20 --no-shrink --json");
+    let ran = folder.turncoat("fuzz pbft-java --strategy random --until never --runs 60 --no-shrink --json");
     let file = ran.json()["first"]["agreement"]["file"].as_str().expect("a path").to_owned();
     let ran = folder.turncoat(&format!("shrink {file} -o small.toml --budget 60s"));
     assert_eq!(ran.code, 0, "{}", ran.err);
