@@ -1,7 +1,9 @@
 //! One writer: a thread that puts runs into the file, many in one transaction.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::mem;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -13,45 +15,105 @@ use super::{Place, Store, StoreError};
 use crate::campaign::Record;
 use crate::signature::{Kinds, Traits};
 
-/// Runs in one transaction.
-const BATCH: usize = 1000;
+/// How long the writer waits for runs to come together. A campaign that is killed loses what it did in that time.
+const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long the writer waits for a batch to fill up. A campaign that is killed loses what it did in that time.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The most runs that wait for the writer; with half as many it does not wait any longer.
+const FULL: usize = 8192;
 
 /// Writes the runs of one campaign.
 #[derive(Debug)]
 pub struct Writer {
-    records: SyncSender<Record>,
+    desk: Arc<Desk>,
     thread: JoinHandle<(Store, Result<(), StoreError>)>,
 }
 
 impl Store {
     /// Starts to write runs of a campaign. The mutation table is that of its protocol.
     pub fn writer(self, place: Place, table: MutationTable) -> Writer {
-        let (records, received) = sync_channel(BATCH);
+        let desk = Arc::new(Desk::default());
+        let clerks_desk = Arc::clone(&desk);
         let thread = thread::spawn(move || {
+            let _leave = Leave(&clerks_desk);
             let mut store = self;
             let written = Clerk::new(&store.db, place, table)
-                .and_then(|mut clerk| clerk.work(&mut store.db, &received))
+                .and_then(|mut clerk| clerk.work(&mut store.db, &clerks_desk))
                 .map_err(|error| store.unwritable(&error));
             (store, written)
         });
-        Writer { records, thread }
+        Writer { desk, thread }
     }
 }
 
 impl Writer {
     /// Takes a run. Says no when the file can take no more; [`Writer::finish`] knows why.
     pub fn keep(&self, record: Record) -> bool {
-        self.records.send(record).is_ok()
+        self.desk.put(record)
     }
 
     /// Writes what is left, and gives the store back.
     pub fn finish(self) -> Result<Store, StoreError> {
-        drop(self.records);
-        let (store, written) = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.desk.change(|tray| tray.closed = true);
+        let (store, written) = self.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         written.map(|()| store)
+    }
+}
+
+/// Where runs wait. A channel would wake the writer for each of them, which costs more than writing it.
+#[derive(Debug, Default)]
+struct Desk {
+    tray: Mutex<Tray>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Tray {
+    records: Vec<Record>,
+    /// No more will come.
+    closed: bool,
+    /// Nobody takes them any more.
+    left: bool,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, Tray> {
+        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Tray)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Puts a run there, if somebody still takes it.
+    fn put(&self, record: Record) -> bool {
+        let crowded = |tray: &mut Tray| tray.records.len() >= FULL && !tray.left;
+        let waited = self.changed.wait_while(self.lock(), crowded);
+        let mut tray = waited.unwrap_or_else(PoisonError::into_inner);
+        tray.records.push(record);
+        if tray.records.len() == FULL / 2 {
+            self.changed.notify_all();
+        }
+        !tray.left
+    }
+
+    /// Takes all that is there, after a while; nothing when no more will come.
+    fn take(&self) -> Option<Vec<Record>> {
+        let few = |tray: &mut Tray| tray.records.len() < FULL / 2 && !tray.closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), PATIENCE, few);
+        let (mut tray, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let records = mem::take(&mut tray.records);
+        self.changed.notify_all();
+        (!records.is_empty() || !tray.closed).then_some(records)
+    }
+}
+
+/// Lets those go who wait for a writer that has left, whatever made it leave.
+struct Leave<'a>(&'a Desk);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.change(|tray| tray.left = true);
     }
 }
 
@@ -83,17 +145,16 @@ impl Clerk {
         })
     }
 
-    fn work(&mut self, db: &mut Connection, received: &Receiver<Record>) -> rusqlite::Result<()> {
-        while let Ok(first) = received.recv() {
+    fn work(&mut self, db: &mut Connection, desk: &Desk) -> rusqlite::Result<()> {
+        while let Some(records) = desk.take() {
+            if records.is_empty() {
+                continue;
+            }
             let batch = db.transaction()?;
             let mut runs = batch.prepare_cached(
                 "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
             )?;
-            self.put(&batch, &mut runs, &first)?;
-            for _ in 1..BATCH {
-                let Ok(record) = received.recv_timeout(PATIENCE) else { break };
-                self.put(&batch, &mut runs, &record)?;
-            }
+            records.iter().try_for_each(|record| self.put(&batch, &mut runs, record))?;
             drop(runs);
             batch.commit()?;
         }
