@@ -1,7 +1,7 @@
 //! Shrinking: a smaller scenario that shows the same violation.
 //!
 //! A scenario is data, so a smaller one is made by leaving something out; whether it still shows the violation is
-//! decided by running it. The passes propose, [`rank`] says what counts as smaller, and [`Shrinker::attempt`] alone
+//! decided by running it. The passes propose, `rank` says what counts as smaller, and `Shrinker::attempt` alone
 //! accepts. Proposals depend on the present scenario and on nothing else, and the passes go on until a whole round of
 //! them changes nothing: so the result is a fixpoint, and shrinking it again changes nothing.
 //!
