@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 runs=${1:-300}
 
 cargo build --quiet --release -p turncoat-cli
-cargo build --quiet -p turncoat-cli
+cargo build --quiet --workspace --bin turncoat
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

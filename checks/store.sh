@@ -14,14 +14,16 @@ runs=$((200000 / scale))
 kills=$((scale > 10 ? 3 : 50 / scale))
 
 cargo build --quiet --release -p turncoat-cli
-cargo build --quiet --release -p turncoat-lab --features store --example same_store
+# As `cargo test` has built it.
+cargo build --quiet --workspace --example same_store
 release=$(realpath "${CARGO_TARGET_DIR:-target}/release")
+debug=$(realpath "${CARGO_TARGET_DIR:-target}/debug")
 folder=$(mktemp -d)
 trap 'umount "$folder/disk" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 
 fuzz() { "$release/turncoat" fuzz pbft-java --until never --runs "$@" >out 2>log; }
-same() { "$release/examples/same_store" "$@"; }
+same() { "$debug/examples/same_store" "$@"; }
 
 # finds COMMAND..: runs a campaign, in which violations are no failure.
 finds() {
