@@ -1,6 +1,6 @@
 //! Lies that change several fields of a message at once, so that they fit together.
 
-use turncoat_core::prelude::Slot;
+use turncoat_core::prelude::*;
 
 use super::certs::{Qc, genesis};
 use super::tree::{Block, GENESIS};
@@ -13,9 +13,21 @@ pub(super) fn report_genesis(qc: &mut Qc) -> bool {
     lie
 }
 
-/// Puts a block on top of the first one.
-pub(super) fn on_genesis(block: &mut Block) -> bool {
-    let lie = report_genesis(&mut block.justify);
+/// Makes a block the child of the first one, whatever justifies it.
+pub(super) fn child_of_genesis(block: &mut Block) -> bool {
+    let lie = block.parent != GENESIS;
     (block.parent, block.height) = (GENESIS, Slot(1));
     lie
+}
+
+/// Puts a block on top of the first one: a good block, but another one than the certificates call for.
+pub(super) fn on_genesis(block: &mut Block) -> bool {
+    child_of_genesis(block) && report_genesis(&mut block.justify)
+}
+
+/// Lies under a signature; says whether anything changed.
+pub(super) fn edit<T>(signed: &mut Signed<T>, liar: &Liar<'_>, lie: impl FnOnce(&mut T) -> bool) -> bool {
+    let mut changed = false;
+    liar.edit(signed, |body| changed = lie(body));
+    changed
 }

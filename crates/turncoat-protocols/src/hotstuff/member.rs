@@ -47,6 +47,21 @@ impl<M: Clone> Base<M> {
         gap.is_none()
     }
 
+    /// Whether what a block stands on is here: its parent, and what justifies it, which is the same in a good block.
+    pub(super) fn has_parent<P>(
+        &mut self,
+        block: &Block,
+        from: NodeId,
+        msg: &M,
+        cx: &mut Context<'_, P>,
+    ) -> bool
+    where
+        P: Paced<Msg = M>,
+    {
+        let skips = self.tree.checks.commit_skips_missing_parent;
+        skips || (self.has(block.parent, from, msg, cx) && self.has(block.justify.block, from, msg, cx))
+    }
+
     /// Asks for the block of a certificate that came without it, and for its ancestors.
     pub(super) fn want<P: Paced<Msg = M>>(&mut self, qc: &Qc, cx: &mut Context<'_, P>) {
         if let Some(missing) = self.tree.gap(qc.block) {

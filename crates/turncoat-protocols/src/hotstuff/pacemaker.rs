@@ -3,9 +3,9 @@
 //! A view ends for a replica when it has seen what the view was for, or when its timer fires. Timeouts double from view to
 //! view as long as nothing comes of them. With `tc` a replica whose timer fires says TIMEOUT(v), again and again, and
 //! leaves the view when 2f+1 replicas have said that they are through with it or with a later one; it passes their
-//! TIMEOUTs on. f+1 TIMEOUTs of later views prove that a correct replica is there, and are joined. So those who lag
-//! are carried along: the others either get on, and certificates reach everybody, or say TIMEOUT. With `local`, the
-//! papers' simplest form, a replica leaves the view when its timer fires, and tells nobody.
+//! TIMEOUTs on, and again to whom is still in an earlier view. f+1 TIMEOUTs of later views prove that a correct replica
+//! is there, and are joined. With `local`, the papers' simplest form, a replica leaves the view when its timer fires, and
+//! tells nobody.
 
 use std::collections::BTreeMap;
 
@@ -62,12 +62,14 @@ pub(super) struct Pacemaker {
     expired: bool,
     /// The latest of each replica.
     timeouts: BTreeMap<NodeId, Signed<Timeout>>,
+    /// Those with which it has left a view last.
+    last: Option<Arc<Tc>>,
 }
 
 impl Pacemaker {
-    pub(super) const fn new(pace: Pace, first: Time, doublings: u32, quorum: usize) -> Self {
-        let timeouts = BTreeMap::new();
-        Self { pace, first, doublings, quorum, view: View(0), fruitless: 0, expired: false, timeouts }
+    pub(super) fn new(pace: Pace, first: Time, doublings: u32, quorum: usize) -> Self {
+        let (timeouts, last) = (BTreeMap::new(), None);
+        Self { pace, first, doublings, quorum, view: View(0), fruitless: 0, expired: false, timeouts, last }
     }
 
     pub(super) const fn view(&self) -> View {
@@ -116,6 +118,15 @@ impl Pacemaker {
         }
     }
 
+    /// A replica is through with a view. If that is an earlier one, it hears how others have left it.
+    pub(super) fn on_timeout<P: Paced>(&mut self, timeout: &Signed<Timeout>, cx: &mut Context<'_, P>) {
+        self.hear(timeout, cx.cluster());
+        let behind = timeout.view < self.view && timeout.signer() != cx.me();
+        if let Some(tc) = self.last.as_ref().filter(|tc| behind && tc.view >= timeout.view) {
+            cx.send(timeout.signer(), P::TC(tc.clone()));
+        }
+    }
+
     /// Records a TIMEOUT, whoever brings it.
     pub(super) fn hear(&mut self, timeout: &Signed<Timeout>, cluster: &Cluster) {
         let signer = timeout.signer();
@@ -141,7 +152,9 @@ impl Pacemaker {
     pub(super) fn next<P: Paced>(&mut self, cx: &mut Context<'_, P>) -> Option<View> {
         if let Some(view) = self.reached(self.quorum) {
             let timeouts = self.timeouts.values().filter(|timeout| timeout.view >= view).copied();
-            cx.to_others(P::TC(Arc::new(Tc { view, timeouts: timeouts.collect() })));
+            let tc = Arc::new(Tc { view, timeouts: timeouts.collect() });
+            cx.to_others(P::TC(tc.clone()));
+            self.last = Some(tc);
             return Some(view.next());
         }
         match self.reached(cx.cluster().weak()) {

@@ -9,34 +9,25 @@ use super::certs::{Checks, Qc, Tally, Vote};
 /// Votes for views further ahead are not kept.
 const AHEAD: u32 = 10;
 
-/// The votes of each view whose next leader a replica is.
+/// The votes of each view whose next leader a replica is, and whose certificate would be its highest.
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 pub(super) struct NextVotes(BTreeMap<View, Tally>);
 
 impl NextVotes {
-    /// Records a vote, if it is for the leader of the next view, and that is the present one or near.
-    pub(super) fn add<P: Protocol>(
-        &mut self,
-        vote: &Signed<Vote>,
-        now: View,
-        checks: Checks,
-        cx: &Context<'_, P>,
-    ) {
-        let near = vote.view.next() >= now && vote.view.0 <= now.0.saturating_add(AHEAD);
-        if near && cx.leads(vote.view.next()) {
+    /// Records a vote that comes in a view, if it is for the leader of the next one.
+    pub(super) fn add<P>(&mut self, vote: &Signed<Vote>, now: View, checks: Checks, cx: &Context<'_, P>)
+    where
+        P: Protocol,
+    {
+        if vote.view.0 <= now.0.saturating_add(AHEAD) && cx.leads(vote.view.next()) {
             self.0.entry(vote.view).or_default().add(vote, checks);
         }
     }
 
-    /// Forgets the votes that nobody needs in this view.
-    pub(super) fn enter(&mut self, view: View) {
-        self.0.retain(|voted, _| voted.next() >= view);
-    }
-
-    /// The certificates of views later than this one.
-    pub(super) fn certificates(&self, later: View, checks: Checks) -> Vec<Qc> {
-        let votes = self.0.iter().filter(|(view, _)| **view > later);
-        votes.filter_map(|(_, votes)| votes.qc(checks)).collect()
+    /// The certificates of views later than that of the highest one. Votes of other views are forgotten.
+    pub(super) fn certificates(&mut self, high: &Qc, checks: Checks) -> Vec<Qc> {
+        self.0.retain(|&view, _| view > high.view);
+        self.0.values().filter_map(|votes| votes.qc(checks)).collect()
     }
 
     /// How many votes the favourite of the latest view has.

@@ -2,10 +2,10 @@
 
 use turncoat_core::prelude::*;
 
-use crate::hotstuff::certs::{Phase, Qc, Vote};
-use crate::hotstuff::lies::{on_genesis, report_genesis};
+use crate::hotstuff::certs::{Phase, Qc, Vote, genesis};
+use crate::hotstuff::lies::{child_of_genesis, on_genesis, report_genesis};
 use crate::hotstuff::pacemaker::{Tc, Timeout};
-use crate::hotstuff::tree::Block;
+use crate::hotstuff::tree::{Block, GENESIS};
 
 /// A message. What is counted in a certificate is signed.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
@@ -56,6 +56,14 @@ pub struct Certified {
 }
 
 impl Msg {
+    /// A proposal that nobody has called for: a block of the sender's own on top of the first one.
+    pub(super) fn uncalled(view: View, signer: Signer) -> Self {
+        let request =
+            Request { client: signer.node(), ts: view.0, op: Op::new("uncalled"), read_only: false };
+        let payload = signer.sign(request);
+        Self::Prepare(Arc::new(Block { parent: GENESIS, height: Slot(1), view, payload, justify: genesis() }))
+    }
+
     /// The leader's answer to a certificate: what it sends with it.
     pub(super) fn with(m: Certified, phases: u8) -> Self {
         match m.qc.phase {
@@ -73,6 +81,10 @@ const SPECIALS: &[Special<Msg>] = &[
     }),
     Special::small("prepare", ".justify=genesis+parent", |msg, _| match msg {
         Msg::Prepare(m) => on_genesis(Arc::make_mut(m)),
+        _ => false,
+    }),
+    Special::small("prepare", ".parent=genesis+height", |msg, _| match msg {
+        Msg::Prepare(m) => child_of_genesis(Arc::make_mut(m)),
         _ => false,
     }),
     // A certificate with the message of a later phase.

@@ -99,6 +99,12 @@ impl Protocol for HotStuff {
     fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
         NoClient
     }
+
+    /// A proposal beside an own NEW-VIEW: the honest code of who does not lead sends none.
+    fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
+        let Msg::NewView(m) = like else { return None };
+        (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::uncalled(m.view, signer))
+    }
 }
 
 impl Fetching for HotStuff {

@@ -77,10 +77,10 @@ impl Replica {
 
     fn on_new_view(&mut self, from: NodeId, m: &NewView, msg: &Msg, cx: &mut Cx<'_>) {
         self.follow(&m.justify, cx);
-        if self.is_now(from, m.view, msg)
-            && self.round.leads
+        if cx.leads(m.view)
             && self.is_prepared(&m.justify)
             && m.justify.view < m.view
+            && self.is_now(from, m.view, msg)
             && !self.round.new_views.iter().any(|(sender, _)| *sender == from)
             && self.base.has(m.justify.block, from, msg, cx)
         {
@@ -96,10 +96,10 @@ impl Replica {
 
     fn on_prepare(&mut self, from: NodeId, block: &Arc<Block>, msg: &Msg, cx: &mut Cx<'_>) {
         self.follow(&block.justify, cx);
-        if self.is_now(from, block.view, msg)
-            && self.is_leader(from, block.view, cx)
+        if self.is_leader(from, block.view, cx)
             && self.is_prepared(&block.justify)
-            && self.base.has(block.parent, from, msg, cx)
+            && self.is_now(from, block.view, msg)
+            && self.base.has_parent(block, from, msg, cx)
             && self.base.is_good(block)
         {
             let id = self.base.insert(block, cx);
@@ -136,8 +136,8 @@ impl Replica {
         }
     }
 
-    fn on_vote(&mut self, from: NodeId, vote: &Signed<Vote>, msg: &Msg) {
-        if vote.is_by(from) && self.is_now(from, vote.view, msg) && self.round.leads {
+    fn on_vote(&mut self, from: NodeId, vote: &Signed<Vote>, msg: &Msg, cx: &Cx<'_>) {
+        if vote.is_by(from) && cx.leads(vote.view) && self.is_now(from, vote.view, msg) {
             self.round.votes[vote.phase as usize].add(vote, self.base.tree.checks);
         }
     }
@@ -151,11 +151,11 @@ impl Replica {
             Phase::Commit if self.config.phases == 3 => Phase::PreCommit,
             _ => Phase::Prepare,
         };
-        if (late || self.is_now(from, m.view, msg))
-            && self.is_leader(from, m.view, cx)
+        if self.is_leader(from, m.view, cx)
             && (m.qc.phase == before || flags.qc_type_unchecked)
             && (m.qc.view == m.view || flags.qc_view_unchecked)
             && self.base.tree.checks.certified(&m.qc)
+            && (late || self.is_now(from, m.view, msg))
             && self.base.has(m.qc.block, from, msg, cx)
         {
             if before == Phase::Prepare {
@@ -204,12 +204,12 @@ impl Member<HotStuff> for Replica {
         match msg {
             Msg::NewView(m) => self.on_new_view(from, m, msg, cx),
             Msg::Prepare(block) => self.on_prepare(from, block, msg, cx),
-            Msg::Vote(vote) => self.on_vote(from, vote, msg),
+            Msg::Vote(vote) => self.on_vote(from, vote, msg, cx),
             Msg::PreCommit(_) if self.config.phases == 2 => {}
             Msg::PreCommit(m) => self.on_certified(from, m, Phase::PreCommit, msg, cx),
             Msg::Commit(m) => self.on_certified(from, m, Phase::Commit, msg, cx),
             Msg::Decide(m) => self.on_decide(from, m, msg, cx),
-            Msg::Timeout(timeout) => self.base.pacemaker.hear(timeout, cx.cluster()),
+            Msg::Timeout(timeout) => self.base.pacemaker.on_timeout(timeout, cx),
             Msg::TimeoutCert(tc) => self.hear(tc, cx),
             Msg::Fetch(id) => self.answer(from, *id, cx),
             Msg::Block(block) => self.take(from, block, cx),

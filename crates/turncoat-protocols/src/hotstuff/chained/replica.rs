@@ -63,6 +63,9 @@ impl Replica {
             return;
         }
         self.learn(&m.justify, cx);
+        if !cx.leads(m.view) {
+            return;
+        }
         if m.view > self.base.view() {
             self.base.shelf.keep(from, msg);
         } else if m.view == self.base.view() && self.base.has(m.justify.block, from, msg, cx) {
@@ -77,10 +80,7 @@ impl Replica {
             return;
         }
         self.learn(&block.justify, cx);
-        if self.base.has(block.justify.block, from, msg, cx)
-            && self.base.has(block.parent, from, msg, cx)
-            && self.base.is_good(block)
-        {
+        if self.base.has_parent(block, from, msg, cx) && self.base.is_good(block) {
             let id = self.base.insert(block, cx);
             self.update(block, cx);
             match block.view > self.base.view() {
@@ -149,7 +149,6 @@ impl Member<Chained> for Replica {
     fn enter(&mut self, view: View, certified: bool, cx: &mut Cx<'_>) {
         self.base.pacemaker.enter(view, certified, cx);
         self.base.shelf.stir();
-        self.votes.enter(view);
         (self.leads, self.new_views, self.proposed) = (cx.leads(view), NodeSet::EMPTY, false);
         if !certified {
             let report = NewView { view, justify: self.high_qc.clone() };
@@ -165,7 +164,7 @@ impl Member<Chained> for Replica {
                 self.votes.add(vote, self.base.view(), self.base.tree.checks, cx);
             }
             Msg::Vote(_) => {}
-            Msg::Timeout(timeout) => self.base.pacemaker.hear(timeout, cx.cluster()),
+            Msg::Timeout(timeout) => self.base.pacemaker.on_timeout(timeout, cx),
             Msg::TimeoutCert(tc) => self.hear(tc, cx),
             Msg::Fetch(id) => self.answer(from, *id, cx),
             Msg::Block(block) => self.take(from, block, cx),
@@ -173,7 +172,7 @@ impl Member<Chained> for Replica {
     }
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        for qc in self.votes.certificates(self.high_qc.view, self.base.tree.checks) {
+        for qc in self.votes.certificates(&self.high_qc, self.base.tree.checks) {
             self.learn(&qc, cx);
             self.base.want(&qc, cx);
         }

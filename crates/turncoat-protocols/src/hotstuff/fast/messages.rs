@@ -3,7 +3,7 @@
 use turncoat_core::prelude::*;
 
 use crate::hotstuff::certs::{Qc, Vote};
-use crate::hotstuff::lies::{on_genesis, report_genesis};
+use crate::hotstuff::lies::{edit, on_genesis, report_genesis};
 use crate::hotstuff::pacemaker::{Tc, Timeout};
 use crate::hotstuff::tree::Block;
 
@@ -16,7 +16,7 @@ pub enum Msg {
     NewView(Signed<NewView>),
     /// The leader proposes a block.
     #[message(view = m.block.view, phase = 2)]
-    Proposal(Proposal),
+    Proposal(Signed<Proposal>),
     /// To the next leader.
     #[message(view = m.view, phase = 3)]
     Vote(Signed<Vote>),
@@ -42,7 +42,7 @@ pub struct NewView {
 /// AggQC: reports of 2f+1 replicas for one view.
 pub(super) type AggQc = Arc<Vec<Signed<NewView>>>;
 
-/// A block, and after a timeout the proof that it extends what it should.
+/// A block, and after a timeout the proof that it extends what it should. Signed by the leader, as in the paper.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Proposal {
     pub(super) block: Arc<Block>,
@@ -51,15 +51,11 @@ pub struct Proposal {
 
 const SPECIALS: &[Special<Msg>] = &[
     Special::small("new-view", ".justify=genesis", |msg, liar| match msg {
-        Msg::NewView(m) => {
-            let mut lie = false;
-            liar.edit(m, |m| lie = report_genesis(&mut m.justify));
-            lie
-        }
+        Msg::NewView(m) => edit(m, liar, |m| report_genesis(&mut m.justify)),
         _ => false,
     }),
-    Special::small("proposal", ".justify=genesis+parent", |msg, _| match msg {
-        Msg::Proposal(m) => on_genesis(Arc::make_mut(&mut m.block)),
+    Special::small("proposal", ".justify=genesis+parent", |msg, liar| match msg {
+        Msg::Proposal(m) => edit(m, liar, |m| on_genesis(Arc::make_mut(&mut m.block))),
         _ => false,
     }),
 ];

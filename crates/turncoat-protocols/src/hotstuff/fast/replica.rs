@@ -80,6 +80,9 @@ impl Replica {
             return;
         }
         self.learn(&m.justify, cx);
+        if !cx.leads(m.view) {
+            return;
+        }
         let known = self.new_views.iter().any(|report| report.signer() == from);
         if m.view > self.base.view() {
             self.base.shelf.keep(from, msg);
@@ -128,22 +131,22 @@ impl Replica {
         }
     }
 
-    fn on_proposal(&mut self, from: NodeId, m: &Proposal, msg: &Msg, cx: &mut Cx<'_>) {
+    fn on_proposal(&mut self, from: NodeId, m: &Signed<Proposal>, msg: &Msg, cx: &mut Cx<'_>) {
         let checks = self.base.tree.checks;
-        let Proposal { block, agg } = m;
-        let genuine = from == cx.leader(block.view) || checks.no_leader_check;
+        let Proposal { block, agg } = &**m;
+        let genuine = m.is_by(from) && (from == cx.leader(block.view) || checks.no_leader_check);
         if !genuine || !checks.certified(&block.justify) {
             return;
         }
         self.learn(&block.justify, cx);
-        if !self.base.has(block.justify.block, from, msg, cx)
-            || !self.base.has(block.parent, from, msg, cx)
+        if !self.is_justified(m, cx)
+            || !self.base.has_parent(block, from, msg, cx)
             || !self.base.is_good(block)
         {
             return;
         }
         let id = self.base.insert(block, cx);
-        if self.may_vote(block.view) && self.is_justified(m, cx) {
+        if self.may_vote(block.view) {
             if agg.is_some() {
                 cx.mark("agg-qc");
             }
@@ -167,7 +170,6 @@ impl Member<FastHotStuff> for Replica {
     fn enter(&mut self, view: View, fruit: bool, cx: &mut Cx<'_>) {
         self.base.pacemaker.enter(view, fruit, cx);
         self.base.shelf.stir();
-        self.votes.enter(view);
         (self.leads, self.proposed) = (cx.leads(view), false);
         self.new_views.clear();
         if !fruit {
@@ -184,7 +186,7 @@ impl Member<FastHotStuff> for Replica {
                 self.votes.add(vote, self.base.view(), self.base.tree.checks, cx);
             }
             Msg::Vote(_) => {}
-            Msg::Timeout(timeout) => self.base.pacemaker.hear(timeout, cx.cluster()),
+            Msg::Timeout(timeout) => self.base.pacemaker.on_timeout(timeout, cx),
             Msg::TimeoutCert(tc) => self.hear(tc, cx),
             Msg::Fetch(id) => self.answer(from, *id, cx),
             Msg::Block(block) => self.take(from, block, cx),
@@ -192,7 +194,7 @@ impl Member<FastHotStuff> for Replica {
     }
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        for qc in self.votes.certificates(self.high_qc.view, self.base.tree.checks) {
+        for qc in self.votes.certificates(&self.high_qc, self.base.tree.checks) {
             self.learn(&qc, cx);
             self.base.want(&qc, cx);
         }
@@ -211,7 +213,7 @@ impl Member<FastHotStuff> for Replica {
         };
         self.proposed = true;
         let block = self.base.tree.create(view, &justify, cx);
-        cx.broadcast(Msg::Proposal(Proposal { block, agg }));
+        cx.broadcast(Msg::Proposal(cx.sign(Proposal { block, agg })));
     }
 }
 

@@ -3,7 +3,7 @@
 use turncoat_core::prelude::*;
 
 use crate::hotstuff::certs::{Qc, Vote};
-use crate::hotstuff::lies::{on_genesis, report_genesis};
+use crate::hotstuff::lies::{edit, on_genesis, report_genesis};
 use crate::hotstuff::tree::Block;
 
 /// A message. What is passed on or counted in a certificate is signed.
@@ -53,11 +53,7 @@ const SPECIALS: &[Special<Msg>] = &[
         _ => false,
     }),
     Special::small("propose", ".justify=genesis+parent", |msg, liar| match msg {
-        Msg::Propose(m) => {
-            let mut lie = false;
-            liar.edit(m, |m| lie = on_genesis(Arc::make_mut(m)));
-            lie
-        }
+        Msg::Propose(m) => edit(m, liar, |m| on_genesis(Arc::make_mut(m))),
         _ => false,
     }),
 ];

@@ -27,6 +27,7 @@ use super::{Timer, round_number, round_robin};
 mod messages;
 mod replica;
 
+use messages::Blame;
 pub use messages::Msg;
 pub use replica::Replica;
 
@@ -95,6 +96,13 @@ impl Protocol for SyncHotStuff {
 
     fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
         NoClient
+    }
+
+    /// A BLAME beside an own vote: honest code is content with what it votes for.
+    fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
+        let Msg::Vote(vote) = like else { return None };
+        let blame = Blame { view: vote.view };
+        (Msg::KINDS[usize::from(kind)] == "blame").then(|| Msg::Blame(signer.sign(blame)))
     }
 }
 

@@ -124,24 +124,33 @@ impl Replica {
 
     fn on_propose(&mut self, from: NodeId, m: &Signed<Arc<Block>>, msg: &Msg, cx: &mut Cx<'_>) {
         let block: &Arc<Block> = m;
-        if !self.is_leader(m.valid(), m.signer(), block.view, cx)
-            || !self.knows(&block.justify, from, msg, cx)
+        let checks = self.tree.checks;
+        if !self.is_leader(m.valid(), m.signer(), block.view, cx) || !checks.certified(&block.justify) {
+            return;
+        }
+        if self.knows(&block.justify, from, msg, cx) {
+            self.learn(&block.justify, cx);
+        } else if !checks.commit_skips_missing_parent {
+            return;
+        }
+        if self.tree.gap(block.parent).is_some() && !checks.commit_skips_missing_parent
+            || !self.tree.is_good(block)
         {
             return;
         }
-        self.learn(&block.justify, cx);
+        // Also a block that comes too late to be voted for may be certified.
         let id = block.id();
+        if self.tree.get(id).is_none() {
+            self.tree.insert(block, cx);
+            self.shelf.stir();
+        }
         if !self.is_now(from, block.view, msg)
             || self.quitting
-            || self.tree.gap(block.parent).is_some()
-            || !self.tree.is_good(block)
             || !self.is_justified(block)
             || self.round.proposals.contains(&id)
         {
             return;
         }
-        self.tree.insert(block, cx);
-        self.shelf.stir();
         let contradicted = self.round.proposals.iter().any(|&other| self.tree.conflict(id, other));
         self.round.proposals.push(id);
         if contradicted && !self.config.flags.no_equivocation_check {
