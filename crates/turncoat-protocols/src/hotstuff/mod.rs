@@ -29,10 +29,13 @@ mod flags;
 mod lies;
 mod member;
 mod pacemaker;
+mod pipeline;
 mod shelf;
 pub mod sync;
 mod tree;
-mod votes;
+
+pub use pacemaker::Pace;
+pub use pipeline::Config as PipelineConfig;
 
 /// The timers of the family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -59,6 +62,12 @@ fn round_robin(view: View, cluster: &Cluster) -> NodeId {
 /// The number of a round where each view has so many, from 1 on.
 fn round_number(key: RoundKey, per_view: u32) -> u32 {
     key.view.0.saturating_sub(1).saturating_mul(per_view).saturating_add(key.phase.into())
+}
+
+/// The rules that the parameters of the pacemaker have to keep.
+fn paced(delta: Time, doublings: u32) -> Result<(), String> {
+    ensure(delta >= Time(1), "`delta` is at least 1")?;
+    ensure(doublings <= 20, "`doublings` is at most 20")
 }
 
 /// The protocols and their named variants.

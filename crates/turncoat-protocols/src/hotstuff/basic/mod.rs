@@ -15,11 +15,10 @@
 
 use turncoat_core::prelude::*;
 
-pub use super::pacemaker::Pace;
-use super::pacemaker::{Paced, Tc, Timeout};
+use super::pacemaker::{Pace, Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
-use super::{Timer, round_number, round_robin};
+use super::{Timer, paced, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -78,8 +77,7 @@ impl Protocol for HotStuff {
     type Config = Config;
 
     fn validate(config: &Config) -> Result<(), String> {
-        ensure(config.delta >= Time(1), "`delta` is at least 1")?;
-        ensure(config.doublings <= 20, "`doublings` is at most 20")?;
+        paced(config.delta, config.doublings)?;
         ensure(matches!(config.phases, 2 | 3), "`phases` is 2 or 3")
     }
 

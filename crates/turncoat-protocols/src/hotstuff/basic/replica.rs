@@ -129,8 +129,9 @@ impl Replica {
 
     /// Votes, once in each phase of a view.
     fn vote(&mut self, phase: Phase, block: Digest, cx: &mut Cx<'_>) {
-        let again = std::mem::replace(&mut self.round.voted[phase as usize], true);
-        if !self.base.pacemaker.expired() && (!again || self.config.flags.double_vote) {
+        let voted = &mut self.round.voted[phase as usize];
+        if !self.base.pacemaker.expired() && (!*voted || self.config.flags.double_vote) {
+            *voted = true;
             let view = self.base.view();
             cx.send(cx.leader(view), Msg::Vote(cx.sign(Vote { phase, view, block })));
         }

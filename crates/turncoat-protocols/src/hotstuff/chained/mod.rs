@@ -15,11 +15,10 @@
 
 use turncoat_core::prelude::*;
 
-pub use super::pacemaker::Pace;
 use super::pacemaker::{Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
-use super::{Timer, round_number, round_robin};
+use super::{Timer, paced, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -43,19 +42,8 @@ super::flags::family_flags! {
     }
 }
 
-turncoat_core::config! {
-    /// Parameters; times are in ticks.
-    pub struct Config {
-        /// The bound on message delays that timeouts count on.
-        pub delta: Time = Time(20),
-        /// How many times the time for a view may double; at first it is ten deltas.
-        pub doublings: u32 = 6,
-        /// How replicas leave a view in which nothing happens.
-        pub pacemaker: Pace = Pace::Tc,
-        /// What is wrong.
-        pub flags: Flags = Flags::default(),
-    }
-}
+/// Its parameters.
+pub type Config = super::pipeline::Config<Flags>;
 
 impl Protocol for Chained {
     const NAME: &'static str = "hotstuff-chained";
@@ -70,8 +58,7 @@ impl Protocol for Chained {
     type Config = Config;
 
     fn validate(config: &Config) -> Result<(), String> {
-        ensure(config.delta >= Time(1), "`delta` is at least 1")?;
-        ensure(config.doublings <= 20, "`doublings` is at most 20")
+        paced(config.delta, config.doublings)
     }
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {

@@ -8,7 +8,7 @@ use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::tree::Block;
-use crate::hotstuff::votes::NextVotes;
+use crate::hotstuff::pipeline::NextVotes;
 
 type Cx<'a> = Context<'a, Chained>;
 

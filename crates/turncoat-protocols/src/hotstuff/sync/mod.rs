@@ -26,6 +26,7 @@ use super::{Timer, round_number, round_robin};
 
 mod messages;
 mod replica;
+mod view_change;
 
 use messages::Blame;
 pub use messages::Msg;

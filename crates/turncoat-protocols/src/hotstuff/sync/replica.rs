@@ -1,53 +1,56 @@
 //! A replica of Sync HotStuff: its state and its rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Blame, Msg, Report};
+use super::messages::{Blame, Msg};
 use super::{Config, SyncHotStuff};
 use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis};
 use crate::hotstuff::shelf::Shelf;
 use crate::hotstuff::tree::{Block, Tree};
 
-type Cx<'a> = Context<'a, SyncHotStuff>;
+pub(super) type Cx<'a> = Context<'a, SyncHotStuff>;
 
 /// What a replica knows and has done in its view.
 #[derive(Clone, Default, Debug, Hash, Serialize)]
-struct Round {
-    /// The blocks that the leader has proposed, and those of them that it has voted for.
-    proposals: Vec<Digest>,
-    voted: Vec<Digest>,
+pub(super) struct Round {
+    /// The blocks that the leader has shown, and the highest of them: as long as it does not contradict itself, that one
+    /// extends all others.
+    pub(super) shown: BTreeSet<Digest>,
+    pub(super) highest: Digest,
+    /// Its proposals that this replica has voted for.
+    pub(super) voted: Vec<Digest>,
     /// Whether two proposals contradict each other.
-    equivocated: bool,
+    pub(super) equivocated: bool,
     /// Whether it has voted for the block of a NEW-VIEW.
-    renewed: bool,
-    blamed: bool,
-    blames: Ballots<Blame>,
+    pub(super) renewed: bool,
+    pub(super) blamed: bool,
+    pub(super) blames: Ballots<Blame>,
     /// BLAMEs beyond one per replica, which count for nothing unless `blame_no_dedup`.
-    repeats: Vec<Signed<Blame>>,
+    pub(super) repeats: Vec<Signed<Blame>>,
     /// The leader's: whose certificate it waits for to propose the next block.
-    awaited: Option<Digest>,
+    pub(super) awaited: Option<Digest>,
 }
 
 /// A replica of Sync HotStuff.
 #[derive(Clone, Debug, Hash, Serialize)]
 pub struct Replica {
-    config: Config,
-    tree: Tree,
-    shelf: Shelf<Msg>,
-    view: View,
+    pub(super) config: Config,
+    pub(super) tree: Tree,
+    pub(super) shelf: Shelf<Msg>,
+    pub(super) view: View,
     /// Whether this view is over, and the next one has not begun.
-    quitting: bool,
+    pub(super) quitting: bool,
     /// The highest certificate that it knows.
-    high_qc: Qc,
-    lock: Qc,
+    pub(super) high_qc: Qc,
+    pub(super) lock: Qc,
     /// The votes for each block, also of other views.
-    votes: BTreeMap<(View, Digest), Tally>,
+    pub(super) votes: BTreeMap<(View, Digest), Tally>,
     /// Certificates whose blocks are not here yet.
-    blockless: Vec<Qc>,
-    round: Round,
+    pub(super) blockless: Vec<Qc>,
+    pub(super) round: Round,
 }
 
 impl Replica {
@@ -66,20 +69,20 @@ impl Replica {
         }
     }
 
-    const fn deltas(&self, many: u64) -> Time {
+    pub(super) const fn deltas(&self, many: u64) -> Time {
         Time(many * self.config.delta.0)
     }
 
     // --- certificates and locks -------------------------------------------------------------------------------
 
     /// Certificates are ranked by view, then by height.
-    fn rank(&self, qc: &Qc) -> (View, Slot) {
+    pub(super) fn rank(&self, qc: &Qc) -> (View, Slot) {
         (qc.view, self.tree.height(qc.block).unwrap_or_default())
     }
 
     /// Learns a good certificate whose block is here. In the early version the lock follows, at any time: also between two
     /// views, and also if the certificate is of an old one.
-    fn learn(&mut self, qc: &Qc, cx: &mut Cx<'_>) {
+    pub(super) fn learn(&mut self, qc: &Qc, cx: &mut Cx<'_>) {
         let flags = self.config.flags;
         let deaf = self.quitting && flags.ignore_while_quitting;
         if self.rank(qc) > self.rank(&self.high_qc) && !deaf {
@@ -92,7 +95,7 @@ impl Replica {
     }
 
     /// Whether a certificate is good and its block is here; if only the block is missing, the message waits.
-    fn knows(&mut self, qc: &Qc, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn knows(&mut self, qc: &Qc, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) -> bool {
         let gap = self.tree.gap(qc.block);
         let good = self.tree.checks.certified(qc);
         if let Some(missing) = gap.filter(|_| good) {
@@ -103,20 +106,20 @@ impl Replica {
     }
 
     /// Whether a message is of this view. Later ones are kept.
-    fn is_now(&mut self, from: NodeId, view: View, msg: &Msg) -> bool {
+    pub(super) fn is_now(&mut self, from: NodeId, view: View, msg: &Msg) -> bool {
         if view > self.view {
             self.shelf.keep(from, msg);
         }
         view == self.view
     }
 
-    fn is_leader(&self, signed: bool, signer: NodeId, view: View, cx: &Cx<'_>) -> bool {
+    pub(super) fn is_leader(&self, signed: bool, signer: NodeId, view: View, cx: &Cx<'_>) -> bool {
         signed && (signer == cx.leader(view) || self.tree.checks.no_leader_check)
     }
 
     // --- the steady state -------------------------------------------------------------------------------------
 
-    fn propose(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
         let block = self.tree.create(self.view, &self.high_qc, cx);
         self.round.awaited = Some(block.id());
         cx.broadcast(Msg::Propose(cx.sign(block)));
@@ -133,9 +136,8 @@ impl Replica {
         } else if !checks.commit_skips_missing_parent {
             return;
         }
-        if self.tree.gap(block.parent).is_some() && !checks.commit_skips_missing_parent
-            || !self.tree.is_good(block)
-        {
+        let skips = checks.commit_skips_missing_parent;
+        if !(skips || self.tree.gap(block.parent).is_none()) || !self.tree.is_good(block) {
             return;
         }
         // Also a block that comes too late to be voted for may be certified.
@@ -147,15 +149,11 @@ impl Replica {
         if !self.is_now(from, block.view, msg)
             || self.quitting
             || !self.is_justified(block)
-            || self.round.proposals.contains(&id)
+            || self.round.shown.contains(&id)
         {
             return;
         }
-        let contradicted = self.round.proposals.iter().any(|&other| self.tree.conflict(id, other));
-        self.round.proposals.push(id);
-        if contradicted && !self.config.flags.no_equivocation_check {
-            self.equivocated(msg, cx);
-        } else if !self.round.equivocated {
+        if !self.is_contradicted(id, msg, cx) {
             self.consider(id, msg, cx);
         }
     }
@@ -185,18 +183,27 @@ impl Replica {
         self.watch(3, cx);
     }
 
-    fn vote(&self, block: Digest, cx: &mut Cx<'_>) {
+    pub(super) fn vote(&self, block: Digest, cx: &mut Cx<'_>) {
         cx.broadcast(Msg::Vote(cx.sign(Vote { phase: Phase::Prepare, view: self.view, block })));
     }
 
-    /// The leader contradicts itself: nothing that it has proposed is decided, and everybody hears of it.
-    fn equivocated(&mut self, msg: &Msg, cx: &mut Cx<'_>) {
-        cx.mark("equivocation");
-        cx.note(|| "sees two proposals that contradict each other".to_owned());
-        self.round.equivocated = true;
-        self.cancel_commits(cx);
-        cx.to_others(msg.clone());
-        self.blame(cx);
+    /// Whether the leader has shown blocks in this view that contradict each other, this one included. Then nothing of it
+    /// is decided, and everybody hears of it.
+    pub(super) fn is_contradicted(&mut self, id: Digest, msg: &Msg, cx: &mut Cx<'_>) -> bool {
+        let conflict = self.tree.conflict(id, self.round.highest);
+        self.round.shown.insert(id);
+        if self.tree.height(id) > self.tree.height(self.round.highest) {
+            self.round.highest = id;
+        }
+        if conflict && !self.round.equivocated && !self.config.flags.no_equivocation_check {
+            cx.mark("equivocation");
+            cx.note(|| "sees two proposals that contradict each other".to_owned());
+            self.round.equivocated = true;
+            self.cancel_commits(cx);
+            cx.to_others(msg.clone());
+            self.blame(cx);
+        }
+        self.round.equivocated
     }
 
     /// A vote counts in any view and at any time.
@@ -231,113 +238,8 @@ impl Replica {
         self.tree.execute(id, voters, cx);
     }
 
-    fn cancel_commits(&self, cx: &mut Cx<'_>) {
+    pub(super) fn cancel_commits(&self, cx: &mut Cx<'_>) {
         self.round.voted.iter().for_each(|&id| cx.cancel_timer(Timer::Commit(id)));
-    }
-
-    // --- the view change --------------------------------------------------------------------------------------
-
-    /// Gives the leader so many deltas, and the tick in which what is just in time arrives.
-    fn watch(&self, deltas: u64, cx: &mut Cx<'_>) {
-        cx.set_timer(Timer::Blame, self.deltas(deltas) + Time(1));
-    }
-
-    fn blame(&mut self, cx: &mut Cx<'_>) {
-        if !std::mem::replace(&mut self.round.blamed, true) {
-            cx.mark("blame");
-            cx.broadcast(Msg::Blame(cx.sign(Blame { view: self.view })));
-        }
-    }
-
-    fn on_blame(&mut self, from: NodeId, m: &Signed<Blame>, msg: &Msg) {
-        if m.is_by(from) && self.is_now(from, m.view, msg) && !self.round.blames.add(m) {
-            self.round.repeats.push(*m);
-        }
-    }
-
-    /// The certificate that ends the view, if there are enough BLAMEs.
-    fn blame_cert(&self, cx: &Cx<'_>) -> Option<Cert<Blame>> {
-        if self.round.blames.seen().is_empty() {
-            return None;
-        }
-        let mut cert = self.round.blames.cert(&Blame { view: self.view }, cx.cluster().replicas());
-        if self.config.flags.blame_no_dedup {
-            self.round.repeats.iter().for_each(|blame| cert.add(blame));
-        }
-        self.ends(&cert, cx).then_some(cert)
-    }
-
-    fn ends(&self, cert: &Cert<Blame>, cx: &Cx<'_>) -> bool {
-        let blames = match self.config.flags.blame_no_dedup {
-            true if cert.valid() => cert.signers().len(),
-            _ => cert.voters().and(cx.cluster().replicas()).len(),
-        };
-        blames >= cx.cluster().weak()
-    }
-
-    /// Ends the view. What was voted for in it is not decided.
-    fn quit(&mut self, cert: Cert<Blame>, cx: &mut Cx<'_>) {
-        cx.mark("quit");
-        cx.note(|| format!("quits view {}", cert.view));
-        self.quitting = true;
-        cx.to_others(Msg::BlameCert(cert));
-        cx.cancel_timer(Timer::Blame);
-        cx.cancel_timer(Timer::Wait);
-        if !self.config.flags.commit_timer_kept {
-            self.cancel_commits(cx);
-        }
-        self.start_quit(cx);
-    }
-
-    fn start_quit(&self, cx: &mut Cx<'_>) {
-        cx.set_timer(Timer::Quit, self.deltas(if self.config.early { 2 } else { 1 }));
-    }
-
-    /// Begins a view. Its leader waits until all correct replicas have reported; the first one need not.
-    fn enter(&mut self, view: View, cx: &mut Cx<'_>) {
-        (self.view, self.quitting, self.lock) = (view, false, self.high_qc.clone());
-        self.round = Round::default();
-        self.shelf.stir();
-        cx.note(|| format!("enters view {view}, locked on block {}", self.lock.block));
-        cx.send(cx.leader(view), Msg::Status(Report { view, qc: self.high_qc.clone() }));
-        self.start_watch(cx);
-        if cx.leads(view) && view == View(1) {
-            self.propose(cx);
-        }
-    }
-
-    fn start_watch(&self, cx: &mut Cx<'_>) {
-        self.watch(if self.config.early { 4 } else { 6 }, cx);
-        if cx.leads(self.view) && self.view > View(1) && self.round.awaited.is_none() {
-            cx.set_timer(Timer::Wait, self.deltas(2));
-        }
-    }
-
-    /// The leader has waited. It proposes on the highest certificate, or shows it first.
-    fn lead(&mut self, cx: &mut Cx<'_>) {
-        if self.config.early {
-            self.propose(cx);
-        } else {
-            self.round.awaited = Some(self.high_qc.block);
-            let report = Report { view: self.view, qc: self.high_qc.clone() };
-            cx.broadcast(Msg::NewView(Arc::new(cx.sign(report))));
-        }
-    }
-
-    /// Votes again for a certified block that is not below the lock, once in a view.
-    fn on_new_view(&mut self, from: NodeId, m: &Signed<Report>, msg: &Msg, cx: &mut Cx<'_>) {
-        if self.is_leader(m.valid(), m.signer(), m.view, cx)
-            && self.is_now(from, m.view, msg)
-            && self.knows(&m.qc, from, msg, cx)
-            && !self.quitting
-            && !self.round.renewed
-            && self.rank(&m.qc) >= self.rank(&self.lock)
-        {
-            self.round.renewed = true;
-            self.learn(&m.qc, cx);
-            cx.to_others(msg.clone());
-            self.vote(m.qc.block, cx);
-        }
     }
 
     // --- every event ------------------------------------------------------------------------------------------
