@@ -3,7 +3,7 @@
 mod chain;
 mod stage;
 
-use chain::{expect_locks, expect_logs, expect_views, recorded, scenario, story};
+use chain::{expect_locks, expect_logs, expect_views, recorded, scenario, story, time_out};
 use stage::{ALL, BACKUPS, is_witness, witness};
 use turncoat_core::outcome::Property;
 use turncoat_core::story::Story;
@@ -29,12 +29,6 @@ fn phases(s: &mut Told, leader: &str, others: &str, first: &str, last: &str) {
     }
 }
 
-fn time_out(s: &mut Told, who: &[&str], times: usize) {
-    for who in who {
-        (0..times).for_each(|_| drop(s.timeout(who, "view")));
-    }
-}
-
 /// The block of view 1 is decided. That of view 2 is prepared, and nobody is locked on it. Byzantine p2 leads view 3. Its
 /// block is justified by the certificate of view 2, which is later than all locks, but its parent is the first
 /// block.
@@ -46,7 +40,9 @@ fn a_block_is_justified_by_one_block_and_extends_another() {
     s.deliver("p0,p2,p3>p1 new-view");
     phases(&mut s, "p1", "p0,p2,p3", "prepare", "pre-commit");
     time_out(&mut s, &ALL, 1);
-    s.drop("*>p1 vote").deliver("p0,p1,p3>p2 new-view").mutate("p2>* prepare", "prepare.parent=genesis+height");
+    s.drop("*>p1 vote")
+        .deliver("p0,p1,p3>p2 new-view")
+        .mutate("p2>* prepare", "prepare.parent=genesis+height");
     phases(&mut s, "p2", "p0,p1,p3", "prepare", "decide");
     expect_logs(s.sim(), &["p0", "p1", "p3"], &["p0#1", "p2#1"]);
     witness(&mut s, "hotstuff/parent-qc");
@@ -91,7 +87,7 @@ fn two_votes_are_no_quorum() {
 #[test]
 fn the_same_vote_twice_is_one_vote() {
     let mut s = attack("no-dedup-votes", "adversary.byzantine = ['p1']");
-    let mut alone = |s: &mut Told, leader: &str, other: &str| {
+    let alone = |s: &mut Told, leader: &str, other: &str| {
         for kind in ["prepare", "pre-commit", "commit"] {
             let vote = format!("{other}>{leader} vote");
             s.deliver(&format!("{leader}>{other} {kind}")).duplicate(&vote).deliver(&vote);
@@ -130,7 +126,9 @@ fn two_votes_in_a_view_are_one_too_many() {
 fn a_lock_without_a_certificate_to_report_is_for_ever() {
     let mut s = attack("qc-type-unchecked", "adversary.byzantine = ['p0']");
     s.deliver("p1,p2,p3>p0 new-view").deliver("p0>* prepare").deliver("*>p0 vote");
-    s.mutate("p0>p1,p2 pre-commit", "pre-commit.as-commit").deliver("p0>p1,p2 pre-commit").drop("p0>p3 pre-commit");
+    s.mutate("p0>p1,p2 pre-commit", "pre-commit.as-commit")
+        .deliver("p0>p1,p2 pre-commit")
+        .drop("p0>p3 pre-commit");
     expect_locks(s.sim(), &[("p1", "p0#1@1"), ("p2", "p0#1@1"), ("p3", "genesis@0")]);
     s.crash("p0");
     let outcome = witness(&mut s, "hotstuff/qc-type-unchecked");

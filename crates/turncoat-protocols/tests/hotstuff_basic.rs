@@ -3,7 +3,9 @@
 mod chain;
 mod stage;
 
-use chain::{expect_locks, expect_logs, expect_views, is_hot, log, qc, recorded, scenario, story, times};
+use chain::{
+    expect_locks, expect_logs, expect_views, is_hot, log, qc, recorded, scenario, story, time_out, times,
+};
 use stage::{ALL, BACKUPS, completes, ends, marked_by, run};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::story::Story;
@@ -29,11 +31,6 @@ fn phases(s: &mut Told, leader: &str, others: &str, last: &str) {
 fn decide(s: &mut Told, leader: &str, others: &str) {
     s.deliver(&format!("{others}>{leader} new-view"));
     phases(s, leader, others, "decide");
-}
-
-/// The timers of these replicas fire.
-fn time_out(s: &mut Told, who: &[&str]) {
-    who.iter().for_each(|who| drop(s.timeout(who, "view")));
 }
 
 #[test]
@@ -66,7 +63,7 @@ fn a_crashed_leader_costs_one_timeout() {
     // p0 stops before it says anything. Two TIMEOUTs are enough for the third replica to join, and three for all to go on.
     let mut s = story("hotstuff", "workload.requests = 1");
     s.crash("p0");
-    time_out(&mut s, &["p1", "p2"]);
+    time_out(&mut s, &["p1", "p2"], 1);
     s.deliver("p1>p3 timeout");
     assert!(!s.in_flight("p3>p1 timeout"));
     s.deliver("p2>p3 timeout").deliver("p2,p3>p1 timeout");
@@ -86,7 +83,7 @@ fn what_a_quorum_has_prepared_is_reported_to_every_later_leader() {
         let mut s = story("hotstuff", &format!("{LOCAL}\nworkload.requests = 2"));
         s.deliver("p1,p2,p3>p0 new-view").deliver("p0>p1,p2 prepare").deliver("p1,p2>p0 vote");
         s.deliver("p0>p1,p2 pre-commit");
-        time_out(&mut s, &ALL);
+        time_out(&mut s, &ALL, 1);
         expect_locks(s.sim(), &ALL.map(|who| (who, "genesis@0")));
         for who in ["p0", "p1", "p2"] {
             assert_eq!(qc(s.sim(), who, "prepare_qc"), ("p0#1".to_owned(), 1));
@@ -114,7 +111,7 @@ fn of_two_conflicting_locks_the_lower_one_gives_way() {
     s.deliver("p2,p3>p0 new-view");
     phases(&mut s, "p0", "p2,p3", "pre-commit");
     s.deliver("p2,p3>p0 vote").drop("p0>* commit").deliver("p0>p1.a prepare");
-    time_out(&mut s, &["p0", "p1.a", "p1.b", "p2", "p3"]);
+    time_out(&mut s, &["p0", "p1.a", "p1.b", "p2", "p3"], 1);
     s.deliver("p2,p3>p1.a new-view");
     assert_eq!(qc(s.sim(), "p2", "prepare_qc"), ("p0#1".to_owned(), 1));
     s.drop("p1.a>p0 prepare").mutate("p1.a>p2,p3,p1.b prepare", "prepare.justify=genesis+parent");
@@ -125,7 +122,7 @@ fn of_two_conflicting_locks_the_lower_one_gives_way() {
     s.drop("p1.b>* decide");
     expect_locks(s.sim(), &[("p0", "p0#1@1"), ("p2", "p1.a#1@2"), ("p3", "p1.a#1@2")]);
     assert!(is_hot(s.sim(), &["p0", "p2", "p3"], 3));
-    time_out(&mut s, &["p0", "p2", "p3"]);
+    time_out(&mut s, &["p0", "p2", "p3"], 1);
     s.deliver("p0,p3>p2 new-view").deliver("p2>p0,p3 prepare").deliver("p0>p2 fetch").deliver("p2>p0 block");
     s.deliver("p0,p3>p2 vote");
     for kind in ["pre-commit", "commit"] {

@@ -37,7 +37,8 @@ fn four_views_decide_one_block() {
 
 #[test]
 fn a_block_is_decided_seven_message_delays_after_its_view_has_begun() {
-    let mut sim = recorded::<Chained>(&scenario("hotstuff-chained", "network.latency = 1\nworkload.requests = 3"));
+    let mut sim =
+        recorded::<Chained>(&scenario("hotstuff-chained", "network.latency = 1\nworkload.requests = 3"));
     assert_eq!(sim.run().end, End::Goal);
     // p2 leads view 3: it waits for the proposals of views 4, 5 and 6.
     assert_eq!(chain::times(&sim, "p2"), [7, 9, 11]);
@@ -126,10 +127,8 @@ fn three_blocks_in_every_second_view_are_no_three_chain() {
 /// p3 does not hear of the first block. It goes on without it, and decides the second one as if it were the first.
 #[test]
 fn a_block_is_decided_without_its_parent() {
-    let mut s: Told = story(
-        "hotstuff-chained",
-        "protocol.flags = ['commit-skips-missing-parent']\nworkload.requests = 3",
-    );
+    let mut s: Told =
+        story("hotstuff-chained", "protocol.flags = ['commit-skips-missing-parent']\nworkload.requests = 3");
     s.deliver("p0>p1,p2 proposal").drop("p0>p3 proposal").deliver("p0,p1,p2>p1 vote");
     propose(&mut s, "p1", "p0,p2,p3", "p2");
     propose(&mut s, "p2", "p0,p1,p3", "p3");

@@ -3,7 +3,7 @@
 mod chain;
 mod stage;
 
-use chain::{expect_logs, expect_views, log, qc, recorded, scenario, story};
+use chain::{expect_logs, expect_views, log, qc, recorded, scenario, story, time_out};
 use stage::{ALL, completes, is_witness, marked_by, witness};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::scenario::Scenario;
@@ -14,16 +14,10 @@ type Told = Story<FastHotStuff>;
 
 const LOCAL: &str = "protocol.pacemaker = 'local'";
 
-/// The timers of these replicas fire, so many times.
-fn time_out(s: &mut Told, who: &[&str], times: usize) {
-    for who in who {
-        (0..times).for_each(|_| drop(s.timeout(who, "view")));
-    }
-}
-
 #[test]
 fn a_block_is_decided_five_message_delays_after_its_view_has_begun() {
-    let mut sim = recorded::<FastHotStuff>(&scenario("fast-hotstuff", "network.latency = 1\nworkload.requests = 2"));
+    let mut sim =
+        recorded::<FastHotStuff>(&scenario("fast-hotstuff", "network.latency = 1\nworkload.requests = 2"));
     assert_eq!(sim.run().end, End::Goal);
     // p0 hears of the certificates of views 2 and 3 by the proposals of views 3 and 4.
     assert_eq!(chain::times(&sim, "p0"), [5, 7]);
@@ -77,7 +71,7 @@ fn two_blocks_in_distant_views_are_no_two_chain() {
 #[test]
 fn with_the_rule_nothing_beyond_view_3_is_decided_while_the_cuts_last() {
     let mut sim = recorded::<FastHotStuff>(&two_branches("fast-hotstuff"));
-    while ALL.iter().any(|who| chain::view(&sim, who) < 12) && sim.step() {}
+    while chain::view(&sim, "p0") < 12 && sim.step() {}
     for who in ALL {
         assert_eq!(log(&sim, who), ["p0#1", "p0#2", "p0#3"], "{who}");
     }
@@ -103,7 +97,7 @@ fn hidden_decision(flag: &str, byzantine: &str) -> Told {
 /// View 4 and what follows: the others vote for p3's block, which p1 decides with the certificate of view 5.
 fn branch_off(s: &mut Told, voters: &str) {
     s.deliver(&format!("p3>{voters} proposal")).deliver("p1,p2,p3>p0 vote");
-    s.deliver("p0>p1,p3 proposal").deliver("p0,p3>p1 vote");
+    s.deliver("p0>p1,p2 proposal").deliver("p0,p2>p1 vote");
 }
 
 #[test]
@@ -126,7 +120,10 @@ fn one_report_less_may_be_the_one_that_matters() {
     time_out(&mut s, &["p3"], 2);
     time_out(&mut s, &["p0", "p1"], 1);
     s.mutate("p0>p3 new-view", "new-view.justify=genesis").deliver("p0>p3 new-view");
-    s.deliver("p3>p0,p1 proposal").deliver("p1,p3>p0 vote").deliver("p0>p1,p3 proposal").deliver("p0,p3>p1 vote");
+    s.deliver("p3>p0,p1 proposal")
+        .deliver("p1,p3>p0 vote")
+        .deliver("p0>p1,p3 proposal")
+        .deliver("p0,p3>p1 vote");
     expect_logs(s.sim(), &["p1"], &["p3#1"]);
     witness(&mut s, "fast-hotstuff/agg-quorum-minus-one");
 }
@@ -136,8 +133,13 @@ fn two_reports_of_one_replica_are_one() {
     let mut s = hidden_decision("agg-no-dedup", "'p0'");
     time_out(&mut s, &["p3"], 2);
     time_out(&mut s, &["p0", "p1"], 1);
-    s.mutate("p0>p3 new-view", "new-view.justify=genesis").duplicate("p0>p3 new-view").deliver("p0>p3 new-view");
-    s.deliver("p3>p0,p1 proposal").deliver("p1,p3>p0 vote").deliver("p0>p1,p3 proposal").deliver("p0,p3>p1 vote");
+    s.mutate("p0>p3 new-view", "new-view.justify=genesis")
+        .duplicate("p0>p3 new-view")
+        .deliver("p0>p3 new-view");
+    s.deliver("p3>p0,p1 proposal")
+        .deliver("p1,p3>p0 vote")
+        .deliver("p0>p1,p3 proposal")
+        .deliver("p0,p3>p1 vote");
     expect_logs(s.sim(), &["p1"], &["p3#1"]);
     witness(&mut s, "fast-hotstuff/agg-no-dedup");
 }
@@ -168,7 +170,10 @@ fn reports_of_other_views_are_out_of_date() {
     s.drop("p0>* proposal");
     time_out(&mut s, &["p1", "p2", "p3"], 1);
     s.deliver("p2>p3 new-view").deliver("p1>p3 new-view").deliver("p3>p0,p1,p2 proposal");
-    s.deliver("p1,p2,p3>p0 vote").deliver("p0>p1,p3 proposal").drop("p0>p2 proposal").deliver("p0,p3>p1 vote");
+    s.deliver("p1,p2,p3>p0 vote")
+        .deliver("p0>p1,p3 proposal")
+        .drop("p0>p2 proposal")
+        .deliver("p0,p3>p1 vote");
     expect_logs(s.sim(), &["p1"], &["p3#1"]);
     s.drop("p1>* proposal");
     time_out(&mut s, &["p2"], 2);
@@ -176,7 +181,8 @@ fn reports_of_other_views_are_out_of_date() {
     assert_eq!(qc(s.sim(), "p2", "high_qc"), ("genesis".to_owned(), 0));
     expect_views(s.sim(), &ALL, 5);
     s.deliver("p2>p3 new-view").deliver("p0>p3 new-view");
-    for lie in ["proposal.agg.first=earlier", "proposal.agg.last=earlier", "proposal.justify=genesis+parent"] {
+    for lie in ["proposal.agg.first=earlier", "proposal.agg.last=earlier", "proposal.justify=genesis+parent"]
+    {
         s.mutate("p3>* proposal", lie);
     }
     s.deliver("p3>* proposal").deliver("p0,p2>p1 vote").deliver("p1>p0,p2 proposal").deliver("p0,p1>p2 vote");
@@ -189,13 +195,17 @@ fn a_vote_after_the_report_is_a_vote_that_the_report_does_not_tell_of() {
     // Nobody lies. p1's proposal of view 2 is late: p0, p2 and p3 have given up, and reported nothing, when it comes. p0
     // and p3 vote for it. So p2 has the certificate of view 2, which decides the first block. But p2 has proposed a
     // block of its own in view 3, on the reports, and the others decide that.
-    let settings = "protocol = { pacemaker = 'local', flags = ['vote-after-timeout'] }\nworkload.requests = 3";
+    let settings =
+        "protocol = { pacemaker = 'local', flags = ['vote-after-timeout'] }\nworkload.requests = 3";
     let mut s: Told = story("fast-hotstuff", settings);
     s.deliver("p0>p1,p2,p3 proposal").deliver("p0,p2,p3>p1 vote");
     time_out(&mut s, &["p0", "p2", "p3"], 1);
     s.deliver("p0,p3>p2 new-view").deliver("p1>p0,p2,p3 proposal").deliver("p0,p1,p3>p2 vote");
     expect_logs(s.sim(), &["p2"], &["p0#1"]);
-    s.deliver("p2>p0,p1,p3 proposal").deliver("p0,p1>p3 vote").deliver("p3>p0,p1 proposal").deliver("p1,p3>p0 vote");
+    s.deliver("p2>p0,p1,p3 proposal")
+        .deliver("p0,p1>p3 vote")
+        .deliver("p3>p0,p1 proposal")
+        .deliver("p1,p3>p0 vote");
     expect_logs(s.sim(), &["p0"], &["p2#1"]);
     witness(&mut s, "fast-hotstuff/vote-after-timeout");
 }
@@ -218,7 +228,10 @@ fn two_votes_of_one_replica_are_one() {
     time_out(&mut s, &["p3"], 1);
     expect_views(s.sim(), &["p1", "p2", "p3"], 4);
     s.mutate("p3>p1 new-view", "new-view.justify=genesis").deliver("p2,p3>p1 new-view");
-    s.deliver("p1>p2,p3 proposal").deliver("p1,p3>p2 vote").deliver("p2>p1,p3 proposal").deliver("p2,p3>p1 vote");
+    s.deliver("p1>p2,p3 proposal")
+        .deliver("p1,p3>p2 vote")
+        .deliver("p2>p1,p3 proposal")
+        .deliver("p2,p3>p1 vote");
     expect_logs(s.sim(), &["p1"], &["p1#1"]);
     witness(&mut s, "fast-hotstuff/no-dedup-votes");
 }

@@ -56,7 +56,9 @@ fn a_thousand_runs_of_sync_hotstuff_with_messages_in_time_violate_nothing() {
     for liars in ["", "'p0'", "'p0', 'p1'", "'p1', 'p3'"] {
         let lies = match liars {
             "" => String::new(),
-            liars => format!("{{ from = [{liars}], permille = 200, mutate = {{ seed = 5, scope = 'any' }} }}"),
+            liars => {
+                format!("{{ from = [{liars}], permille = 200, mutate = {{ seed = 5, scope = 'any' }} }}")
+            }
         };
         let settings = format!(
             "cluster = {{ n = 5, f = 2 }}\nworkload.requests = 10\nnetwork.latency = [1, 20]\n\

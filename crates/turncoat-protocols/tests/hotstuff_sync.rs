@@ -62,7 +62,9 @@ fn who_contradicts_itself_is_blamed_and_nothing_of_it_is_decided() {
         let sim = run(&equivocation(protocol, ""));
         assert!(sim.violations().is_empty(), "{protocol}: {:?}", sim.violations());
         for who in ["p1", "p2", "p3", "p4"] {
-            assert!(sim.events().iter().any(|event| event.to_string().contains(&format!("note {who} sees two"))));
+            assert!(
+                sim.events().iter().any(|event| event.to_string().contains(&format!("note {who} sees two")))
+            );
             assert_eq!(chain::view(&sim, who), 2);
             assert_eq!(log(&sim, who)[..2], log(&sim, "p1")[..2], "{protocol} {who}");
             // A block that was certified all the same may be decided later, with a block of the next leader.
@@ -118,6 +120,7 @@ fn safety_attack(protocol: &str, flags: &[&str], votes_at: u32) -> Scenario {
 #[test]
 fn a_replica_is_forced_to_lock_and_two_branches_are_decided() {
     let bug = safety_attack("sync-hotstuff-early", &[], 55);
+    eprintln!("{}", bug.to_toml());
     let sim = run(&bug);
     let golden = [
         "41 p2 quits view 1",
@@ -153,7 +156,8 @@ fn a_replica_is_forced_to_lock_and_two_branches_are_decided() {
     // From 166 on the leader goes on with further blocks.
     let told = lines.into_iter().filter(|line| line.contains("decides") || time(line) <= 165);
     assert_eq!(told.collect::<Vec<_>>(), golden);
-    let found = sim.violations().iter().find(|found| found.property == Property::Agreement).expect("a conflict");
+    let found =
+        sim.violations().iter().find(|found| found.property == Property::Agreement).expect("a conflict");
     assert_eq!(found.slot.map(|slot| slot.0), Some(1));
     is_witness(bug, "sync-hotstuff/force-locking-safety");
 }
@@ -320,7 +324,11 @@ fn a_view_that_ends_decides_nothing() {
     );
     let bug = timed("sync-hotstuff", &settings);
     let sim = run(&bug);
-    assert!(sim.violations().iter().any(|found| found.property == Property::Agreement), "{:?}", log(&sim, "p4"));
+    assert!(
+        sim.violations().iter().any(|found| found.property == Property::Agreement),
+        "{:?}",
+        log(&sim, "p4")
+    );
     assert_eq!(log(&sim, "p4")[0], "p0#1");
     is_witness(bug, "sync-hotstuff/commit-timer-kept");
 }
@@ -349,6 +357,10 @@ fn a_proposal_without_a_certificate_of_its_view_undoes_decisions() {
                     { from = ['p1'], round = 2, source = 'view', mutate = 'propose.justify=genesis+parent' }] }";
     let bug = timed("sync-hotstuff", settings);
     let sim = run(&bug);
-    assert!(sim.violations().iter().any(|found| found.property == Property::Agreement), "{:?}", log(&sim, "p4"));
+    assert!(
+        sim.violations().iter().any(|found| found.property == Property::Agreement),
+        "{:?}",
+        log(&sim, "p4")
+    );
     is_witness(bug, "sync-hotstuff/justify-view-unchecked");
 }

@@ -22,6 +22,15 @@ pub(crate) fn story<P: Protocol>(protocol: &str, settings: &str) -> Story<P> {
     Story::with_preset(entry(protocol).preset, scenario(protocol, settings))
 }
 
+/// The view timers of these nodes fire, so many times each.
+pub(crate) fn time_out<P: Protocol>(s: &mut Story<P>, who: &[&str], times: usize) {
+    for who in who {
+        for _ in 0..times {
+            s.timeout(who, "view");
+        }
+    }
+}
+
 /// The run of a scenario, not yet begun, with all that happens kept.
 pub(crate) fn recorded<P: Protocol>(scenario: &Scenario) -> Sim<P> {
     let mut sim = Sim::with_preset(entry(&scenario.protocol.name).preset);
@@ -37,6 +46,7 @@ fn seat<P: Protocol>(sim: &Sim<P>, who: &str) -> Seat {
 /// A node's state, field by field. What the protocols share is under `base` in some of them.
 pub(crate) fn state<P: Protocol>(sim: &Sim<P>, who: &str) -> Value {
     let mut state = sim.state(seat(sim, who)).expect("a node that shows its state").json();
+    assert!(state.is_object(), "{state}");
     for field in ["tree", "pacemaker", "shelf"] {
         if let Some(part) = state["base"].get(field).cloned() {
             state[field] = part;
@@ -139,7 +149,9 @@ pub(crate) fn with_names<P: Protocol>(sim: &Sim<P>, line: &str, names: &[(&str, 
             let op = block(&state, id);
             if let Some((_, name)) = names.iter().find(|(known, _)| *known == op) {
                 let digest = Digest(id).to_string();
-                line = line.replace(&format!("block {digest}"), name).replace(&format!("on {digest}"), &format!("on {name}"));
+                line = line
+                    .replace(&format!("block {digest}"), name)
+                    .replace(&format!("on {digest}"), &format!("on {name}"));
             }
         }
     }

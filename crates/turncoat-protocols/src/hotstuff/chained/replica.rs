@@ -7,8 +7,8 @@ use super::{Chained, Config};
 use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
-use crate::hotstuff::tree::Block;
 use crate::hotstuff::pipeline::NextVotes;
+use crate::hotstuff::tree::Block;
 
 type Cx<'a> = Context<'a, Chained>;
 

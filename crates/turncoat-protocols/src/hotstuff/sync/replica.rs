@@ -47,7 +47,7 @@ pub struct Replica {
     pub(super) high_qc: Qc,
     pub(super) lock: Qc,
     /// The votes for each block, also of other views.
-    pub(super) votes: BTreeMap<(View, Digest), Tally>,
+    pub(super) votes: BTreeMap<View, BTreeMap<Digest, Tally>>,
     /// Certificates whose blocks are not here yet.
     pub(super) blockless: Vec<Qc>,
     pub(super) round: Round,
@@ -210,12 +210,16 @@ impl Replica {
     fn on_vote(&mut self, from: NodeId, vote: &Signed<Vote>, cx: &mut Cx<'_>) {
         let deaf = self.quitting && self.config.flags.ignore_while_quitting;
         if vote.is_by(from) && !deaf {
-            let votes = self.votes.entry((vote.view, vote.block)).or_default();
+            let votes = self.votes.entry(vote.view).or_default().entry(vote.block).or_default();
             votes.add(vote, self.tree.checks);
             if let Some(qc) = votes.qc(self.tree.checks) {
                 self.certify(qc, cx);
             }
         }
+    }
+
+    fn votes(&self, view: View, block: Digest) -> Option<&Tally> {
+        self.votes.get(&view)?.get(&block)
     }
 
     /// Votes have made a certificate. It counts when its block is here.
@@ -234,7 +238,7 @@ impl Replica {
     fn commit(&mut self, id: Digest, cx: &mut Cx<'_>) {
         let view = self.tree.get(id).map_or(self.view, |block| block.view);
         let vote = Vote { phase: Phase::Prepare, view, block: id };
-        let voters = self.votes.get(&(view, id)).map_or(NodeSet::EMPTY, |votes| votes.voters(&vote));
+        let voters = self.votes(view, id).map_or(NodeSet::EMPTY, |votes| votes.voters(&vote));
         self.tree.execute(id, voters, cx);
     }
 
@@ -325,8 +329,7 @@ impl Node<SyncHotStuff> for Replica {
     fn vitals(&self) -> Vitals {
         let quorum = self.tree.checks.quorum;
         let last = self.round.voted.last().copied();
-        let votes =
-            last.and_then(|id| self.votes.get(&(self.view, id))).map(|votes| ("vote", votes.best(), quorum));
+        let votes = last.and_then(|id| self.votes(self.view, id)).map(|votes| ("vote", votes.best(), quorum));
         let blames = self.round.blames.seen().len();
         let waits = [
             (!self.quitting).then_some(("propose", 0, 1)),
