@@ -9,6 +9,7 @@
 pub mod campaign;
 pub mod experiment;
 mod order;
+pub mod preflight;
 #[cfg(feature = "store")]
 pub mod report;
 pub mod shrink;

@@ -10,6 +10,7 @@
 //! | a replicated service | [`Clients`], [`History`], [`Checkpoints`], [`Window`] |
 //! | clients | [`QuorumClient`], [`Service`], or [`NoClient`] |
 //! | tests | [`Scenario`], [`Story`], [`execute`], [`fuzz`] |
+//! | the command with your protocol in it | `registry!`, with the feature `cli` |
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::AtomicBool;
@@ -21,6 +22,9 @@ use turncoat_lab::summary::Summary;
 pub use turncoat_core as core;
 pub use turncoat_lab as lab;
 pub use turncoat_strategies as strategies;
+
+#[cfg(feature = "cli")]
+pub use turncoat_cli::registry;
 
 pub use turncoat_core::message::MutationTable;
 pub use turncoat_core::outcome::{End, Outcome, Property, Violation};

@@ -2,10 +2,12 @@
 
 mod bad_input;
 mod campaigns;
+mod check;
 mod ci;
 mod config;
 mod experiments;
 mod help;
+mod new;
 mod replays;
 mod report;
 mod runs;

@@ -40,7 +40,9 @@ mod events;
 mod hand;
 mod lies;
 mod look;
+mod pester;
 mod quiet;
+mod sample;
 mod send;
 mod setup;
 
