@@ -5,7 +5,7 @@
 #   checks/readme.sh --write    puts into the README what the commands print now
 #
 # A console block is a command and its output: all of it, or its first lines, `...`, and its last lines. Times differ
-# and are not compared. A rust block is a part of the example, a toml block a part of a scenario of docs/scenarios or suite,
+# and are not compared. A rust block is a part of the example or of the template of `new`, a toml block a part of a scenario of docs/scenarios or suite,
 # or of docs/turncoat.toml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -61,7 +61,7 @@ while IFS= read -r line; do
     *:"$fence")
         case $kind in
         console) console "$block" ;;
-        rust) quoted "$block" crates/turncoat/examples/bracha.rs ;;
+        rust) quoted "$block" crates/turncoat/examples/bracha.rs crates/turncoat-cli/template/src/*.rs ;;
         toml) quoted "$block" docs/turncoat.toml docs/scenarios/*.toml suite/*/*.toml ;;
         *) echo "$block" ;;
         esac
