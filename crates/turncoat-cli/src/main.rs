@@ -19,6 +19,7 @@ mod progress;
 mod registry;
 mod rows;
 mod searcher;
+mod series;
 mod setup;
 mod shelf;
 mod show;

@@ -233,7 +233,7 @@ impl Campaign<'_> {
         let impossible = |error| CampaignError::Scenario { index, error };
         let outcome = runner.execute(&scenario).map_err(impossible)?;
         if index.is_multiple_of(AGAIN) {
-            self.repeat(index, &scenario, &outcome).map_err(impossible)??;
+            self.repeat(index, &scenario, &outcome)?;
         }
         strategy.observe(&scenario, &outcome);
         summary.add(index, &scenario, &outcome);
@@ -255,17 +255,13 @@ impl Campaign<'_> {
     }
 
     /// Executes a run once more, on a runner that nobody has used, and compares.
-    fn repeat(
-        &self,
-        index: u64,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> Result<Result<(), CampaignError>, ScenarioError> {
-        if self.entry.runner().execute(scenario)? == *outcome {
-            return Ok(Ok(()));
+    fn repeat(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> Result<(), CampaignError> {
+        let impossible = |error| CampaignError::Scenario { index, error };
+        if self.entry.runner().execute(scenario).map_err(impossible)? == *outcome {
+            return Ok(());
         }
-        let differs = first_difference(self.entry, scenario)?;
-        Ok(Err(CampaignError::Differs { index, differs }))
+        let differs = first_difference(self.entry, scenario).map_err(impossible)?;
+        Err(CampaignError::Differs { index, differs })
     }
 }
 
