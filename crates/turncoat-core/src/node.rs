@@ -55,6 +55,10 @@ pub trait Protocol: Sized + 'static {
     fn bound(_config: &Self::Config, f: usize) -> usize {
         3 * f + 1
     }
+    /// How many votes decide: what liveness checks count.
+    fn quorum(cluster: &Cluster) -> usize {
+        cluster.quorum()
+    }
     /// What is wrong with a configuration, if anything is.
     fn validate(_config: &Self::Config) -> Result<(), String> {
         Ok(())

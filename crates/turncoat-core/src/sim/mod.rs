@@ -41,10 +41,12 @@ mod hand;
 mod lies;
 mod look;
 mod quiet;
+mod rounds;
 mod send;
 mod setup;
 
 use any::AnyNode;
+pub use rounds::Sample;
 
 /// An action that cannot be carried out, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -255,26 +257,31 @@ impl<P: Protocol> Sim<P> {
 
     /// Runs to the end.
     pub fn run(&mut self) -> Outcome {
-        while self.end.is_none() {
-            self.guarded(|sim| while sim.step() {});
-        }
-        self.finish()
+        self.drive(|_| false)
     }
 
     /// Runs until a violation is enough, or to the end.
     pub fn run_until(&mut self, enough: &dyn Fn(&Violation) -> bool) -> Outcome {
         let mut seen = 0;
-        let mut over = false;
-        while !over && self.end.is_none() {
+        self.drive(|sim| {
+            let found = sim.io.ledger.violations();
+            let new = &found[seen..];
+            seen = found.len();
+            new.iter().any(enough)
+        })
+    }
+
+    /// Runs to the end, or until it is `over`: that is asked after each event.
+    fn drive(&mut self, mut over: impl FnMut(&Self) -> bool) -> Outcome {
+        let mut stopped = false;
+        while !stopped && self.end.is_none() {
             self.guarded(|sim| {
-                while !over && sim.step() {
-                    let found = sim.io.ledger.violations();
-                    over = found[seen..].iter().any(enough);
-                    seen = found.len();
+                while !stopped && sim.step() {
+                    stopped = over(sim);
                 }
             });
             // A crash is a violation that shows when its panic is caught.
-            over = over || self.io.ledger.violations().iter().any(enough);
+            stopped = stopped || over(self);
         }
         self.finish()
     }
