@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod corpus;
 pub mod experiment;
+pub mod files;
 mod order;
 #[cfg(feature = "store")]
 pub mod report;
