@@ -8,6 +8,7 @@
 
 pub mod campaign;
 pub mod experiment;
+pub mod explain;
 mod order;
 #[cfg(feature = "store")]
 pub mod report;
