@@ -22,7 +22,8 @@ struct Settings {
 
 impl Parse for Settings {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if input.peek(Ident) && (input.peek2(Token![=]) || input.peek2(syn::token::Paren)) {
+        let key = input.peek(Ident) && (input.peek2(Token![=]) || input.peek2(syn::token::Paren));
+        if input.is_empty() || key {
             return Err(input.error("the protocol comes first, as in `#[turncoat::test(Demo, runs = 1000)]`"));
         }
         let protocol = input.parse()?;
@@ -80,10 +81,6 @@ impl Parse for Pair {
 
 pub(crate) fn expand(settings: TokenStream, function: &ItemFn) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, block } = function;
-    // Whoever imports all of turncoat has this in the place of the usual `#[test]`.
-    if settings.is_empty() {
-        return Ok(quote!(#[::core::prelude::v1::test] #function));
-    }
     let Settings { protocol, calls } = Settings::parse.parse2(settings)?;
     let excess =
         [sig.asyncness.to_token_stream(), sig.inputs.to_token_stream(), sig.generics.to_token_stream()];
@@ -141,15 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_protocol_it_is_the_usual_attribute() {
-        let code = expanded("", "fn adds() -> Result<(), String> { Ok(()) }").expect("code").replace(' ', "");
-        assert_eq!(code, "#[::core::prelude::v1::test]fnadds()->Result<(),String>{Ok(())}");
-    }
-
-    #[test]
     fn mistakes_are_named() {
         for (settings, function, words) in [
             ("Demo, stratgy = 1", "fn a() {}", "no key `stratgy`: there are `strategy`, `runs`"),
+            ("", "fn a() {}", "the protocol comes first"),
             ("runs = 1", "fn a() {}", "the protocol comes first"),
             ("set(c = 1)", "fn a() {}", "the protocol comes first"),
             ("Demo runs = 1", "fn a() {}", "expected `,`"),

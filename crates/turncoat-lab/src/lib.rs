@@ -9,6 +9,7 @@
 pub mod campaign;
 pub mod corpus;
 pub mod experiment;
+pub mod explain;
 pub mod files;
 mod order;
 #[cfg(feature = "store")]

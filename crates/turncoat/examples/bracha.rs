@@ -4,7 +4,7 @@
 //! processes deliver different values, and if one delivers, all do. Run it:
 //! `cargo run --release -p turncoat --example bracha`.
 
-use turncoat::*;
+use turncoat::prelude::*;
 
 /// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]

@@ -7,6 +7,7 @@ use std::{env, fs, thread};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::corpus::{self, CorpusError, Shown};
+use turncoat_lab::explain::Explanation;
 use turncoat_lab::files;
 
 /// Where a test keeps what it finds.
@@ -92,7 +93,10 @@ impl Kept {
         scenario: &Scenario,
         kept: Result<PathBuf, CorpusError>,
     ) -> String {
-        let explained = explained(entry, scenario);
+        let explained = match Explanation::of(entry, scenario) {
+            Ok(explained) => [explained.violated(), explained.story(), explained.chart()],
+            Err(error) => [error.to_string(), String::new(), String::new()],
+        };
         let again = match kept {
             Ok(path) => {
                 let file = self.shown(&path);
@@ -104,7 +108,7 @@ impl Kept {
             }
             Err(error) => format!("It could not be kept ({error}). It is:\n{}", scenario.to_toml()),
         };
-        format!("{explained}\n\n{again}")
+        explained.iter().map(|part| format!("{}\n\n", part.trim_end())).chain([again]).collect()
     }
 
     /// Whether the crate is a command that replays its own protocols.

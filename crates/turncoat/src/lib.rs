@@ -22,12 +22,20 @@ pub use turncoat_core as core;
 pub use turncoat_lab as lab;
 pub use turncoat_strategies as strategies;
 
-pub use check::{Fuzzer, check};
-pub use turncoat_core::message::MutationTable;
-pub use turncoat_core::outcome::{End, Outcome, Property, Violation};
-pub use turncoat_core::prelude::*;
-pub use turncoat_core::runner::{Runner, execute};
-pub use turncoat_core::scenario::{Scenario, Seed};
-pub use turncoat_core::sim::Sim;
-pub use turncoat_core::story::Story;
+#[doc(inline)]
+pub use prelude::*;
 pub use turncoat_derive::test;
+
+/// All that authors need, in one line: `use turncoat::prelude::*`.
+///
+/// `use turncoat::*` would bring a second attribute `test` into scope, and then `#[test]` is ambiguous.
+pub mod prelude {
+    pub use crate::check::{Fuzzer, check};
+    pub use turncoat_core::message::MutationTable;
+    pub use turncoat_core::outcome::{End, Outcome, Property, Violation};
+    pub use turncoat_core::prelude::*;
+    pub use turncoat_core::runner::{Runner, execute};
+    pub use turncoat_core::scenario::{Scenario, Seed};
+    pub use turncoat_core::sim::Sim;
+    pub use turncoat_core::story::Story;
+}

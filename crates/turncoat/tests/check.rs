@@ -149,14 +149,3 @@ fn too_few_votes_are_found_out() {}
 #[turncoat::test(Bracha, strategy = "byzfuzz")]
 #[should_panic(expected = "no strategy `byzfuzz`")]
 fn an_attribute_of_the_usual_kind_stays() {}
-
-/// Whoever imports all has another `#[test]`, which is the usual one as long as it names no protocol.
-mod all_imported {
-    use turncoat::*;
-
-    #[test]
-    fn the_usual_attribute_is_the_usual_one() -> Result<(), String> {
-        assert_eq!(Property::ALL.len(), 7);
-        Ok(())
-    }
-}
