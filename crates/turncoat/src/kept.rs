@@ -6,7 +6,7 @@ use std::{env, fs, thread};
 
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
-use turncoat_lab::corpus::{self, CorpusError, Shown};
+use turncoat_lab::corpus::{self, CorpusError};
 use turncoat_lab::explain::Explanation;
 use turncoat_lab::files;
 
@@ -49,30 +49,19 @@ impl Kept {
                 continue;
             }
             let scenario = with_flags_of(&saved, base);
-            match Shown::of(entry, &scenario) {
-                Ok(Some(_)) => return Ok(Some((path, scenario))),
-                Ok(None) => {
-                    let property = saved.expect.as_ref().and_then(|expect| expect.property.as_deref());
-                    let what = format!("no longer violates {}", property.unwrap_or("anything"));
-                    notes.push(self.gone("fixed", &path, &what, scenario.protocol == saved.protocol));
-                }
-                Err(error) => {
-                    let what = format!("no longer runs ({error})");
-                    notes.push(self.gone("stale", &path, &what, scenario.protocol == saved.protocol));
-                }
+            let judged = corpus::run_again(&path, entry, scenario.clone());
+            if judged.shown.is_some() {
+                return Ok(Some((path, scenario)));
             }
+            // The command judges it with the flags that are in its file.
+            let remove = match scenario.protocol == saved.protocol && self.has_command() {
+                true => "`cargo run -- corpus prune` removes it".to_owned(),
+                false => format!("delete {} if it has done its duty", self.shown(&path)),
+            };
+            let (standing, name, why) = (judged.standing.name(), judged.name(), judged.why);
+            notes.push(format!("{standing}: {name} {why}; {remove}"));
         }
         Ok(None)
-    }
-
-    /// What to say of a scenario that shows nothing any more. The command judges it with the flags in its file.
-    fn gone(&self, standing: &str, path: &Path, what: &str, same_flags: bool) -> String {
-        let name = path.file_stem().unwrap_or_default().display();
-        let remove = match same_flags && self.has_command() {
-            true => "`cargo run -- corpus prune` removes it".to_owned(),
-            false => format!("delete {} if it has done its duty", self.shown(path)),
-        };
-        format!("{standing}: {name} {what}; {remove}")
     }
 
     /// Keeps a scenario for this test.
@@ -185,7 +174,7 @@ mod tests {
 
         fs::write(&path, without.replace("pre-prepare.seq+1", "pre-prepare.number+1")).expect("a file");
         let (fails, notes) = again(&kept, &entry, &mended);
-        assert!(!fails && notes[0].starts_with(&format!("stale: {name} no longer runs (")), "{notes:?}");
+        assert!(!fails && notes[0].starts_with(&format!("stale: {name} no longer runs: step ")), "{notes:?}");
     }
 
     #[test]

@@ -77,8 +77,8 @@ fn what_was_found_runs_first_the_next_time() {
 #[test]
 fn tests_that_find_the_same_keep_one_file() {
     let corpus = TempDir::new().expect("a folder");
-    for (test, seed) in [("b", 0), ("a", 1), ("b", 2)] {
-        assert!(failure(test, &buggy(corpus.path()).seed(seed)).is_some());
+    for test in ["b", "a"] {
+        assert!(failure(test, &buggy(corpus.path())).is_some());
     }
     assert_eq!(entry(corpus.path()).1.tests, ["a", "b"]);
     for test in ["a", "b"] {

@@ -46,7 +46,7 @@ pub enum Standing {
     Changed,
     /// It violates nothing any more.
     Fixed,
-    /// It does not run any more.
+    /// It does not run any more, or a step of its script cannot be carried out.
     Stale,
     /// It is no scenario, or one of a protocol that nobody here knows.
     Foreign,
@@ -83,6 +83,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    fn foreign(path: &Path, why: &str) -> Self {
+        let (path, why) = (path.to_owned(), why.to_owned());
+        Self { path, scenario: None, standing: Standing::Foreign, why, shown: None }
+    }
+
     /// The name of its file, without the ending.
     pub fn name(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
@@ -104,7 +109,10 @@ pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>,
     let work = || {
         let mut judged = Vec::new();
         while let Some((path, known)) = read.get(next.fetch_add(1, Ordering::Relaxed)) {
-            judged.push(judge_one(path, known.clone()));
+            judged.push(match known {
+                Ok((entry, scenario)) => run_again(path, entry, scenario.clone()),
+                Err(why) => Judged::foreign(path, why),
+            });
         }
         judged
     };
@@ -118,19 +126,15 @@ pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>,
     Ok(judged)
 }
 
-fn judge_one(path: &Path, known: Result<(Entry, Scenario), String>) -> Judged {
-    let path = path.to_owned();
-    let (entry, scenario) = match known {
-        Ok(known) => known,
-        Err(why) => {
-            return Judged { path, scenario: None, standing: Standing::Foreign, why, shown: None };
-        }
-    };
-    let (standing, why, shown) = match entry.runner().execute(&scenario) {
-        Err(error) => (Standing::Stale, error.to_string(), None),
+/// Runs an entry again.
+pub fn run_again(path: &Path, entry: &Entry, scenario: Scenario) -> Judged {
+    let outcome = entry.runner().execute(&scenario);
+    let (standing, why, shown) = match outcome {
+        Err(error) => (Standing::Stale, format!("no longer runs: {error}"), None),
         Ok(outcome) => {
-            let differs = differences(&scenario, &outcome).join("; ");
-            match Shown::new(&entry, &scenario, outcome) {
+            let (differs, impossible) = (differences(&scenario, &outcome), outcome.diverged.is_some());
+            match Shown::new(entry, &scenario, outcome) {
+                None if impossible => (Standing::Stale, format!("no longer runs: {}", differs[0]), None),
                 None => {
                     let what = expected(&scenario).unwrap_or("anything");
                     (Standing::Fixed, format!("no longer violates {what}"), None)
@@ -138,9 +142,12 @@ fn judge_one(path: &Path, known: Result<(Entry, Scenario), String>) -> Judged {
                 Some(shown) if differs.is_empty() => {
                     (Standing::Fails, shown.violation.to_string(), Some(shown))
                 }
-                Some(shown) => (Standing::Changed, format!("{}; {differs}", shown.violation), Some(shown)),
+                Some(shown) => {
+                    let why = format!("{}; {}", shown.violation, differs.join("; "));
+                    (Standing::Changed, why, Some(shown))
+                }
             }
         }
     };
-    Judged { path, scenario: Some((entry, scenario)), standing, why, shown }
+    Judged { path: path.to_owned(), scenario: Some((entry.clone(), scenario)), standing, why, shown }
 }
