@@ -31,6 +31,14 @@
 //! }
 //! ```
 //!
+//! A key that does not exist does not compile:
+//!
+//! ```compile_fail
+//! # use turncoat_protocols::pbft::Pbft;
+//! #[turncoat::test(Pbft, stratgy = "byzzfuzz")]
+//! fn replicas_agree() {}
+//! ```
+//!
 //! The variable `TURNCOAT_RUNS` sets the number of runs of all checks: a small one while you write, a large one at night.
 
 use std::ffi::OsString;

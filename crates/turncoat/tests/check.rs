@@ -87,14 +87,24 @@ fn tests_that_find_the_same_keep_one_file() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_printed() {
+fn a_corpus_that_cannot_be_read_is_no_success() {
     let folder = TempDir::new().expect("a folder");
     let corpus = folder.path().join("a-file");
     std::fs::write(&corpus, "in the way").expect("a file");
     let says = failure("agrees", &buggy(&corpus)).expect("a failure");
     assert!(says.starts_with("the check of bracha cannot run: cannot use the folder "), "{says}");
-    let says = failure("agrees", &buggy(&corpus.join("below"))).expect("a failure");
-    assert!(says.contains("cannot use the folder "), "{says}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_kept_is_printed() {
+    let folder = TempDir::new().expect("a folder");
+    let corpus = folder.path().join("leads-nowhere");
+    std::os::unix::fs::symlink(folder.path().join("nowhere/at/all"), &corpus).expect("a link");
+    let says = failure("agrees", &buggy(&corpus)).expect("a violation");
+    assert!(says.starts_with("agreement violated at step "), "{says}");
+    let (_, text) = says.split_once("). It is:\n").expect("the scenario");
+    assert!(text.starts_with("schema = 1\n") && Scenario::parse(text).is_ok(), "{says}");
 }
 
 #[test]
