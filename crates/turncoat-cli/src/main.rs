@@ -10,7 +10,6 @@ mod config;
 mod config_file;
 mod exit;
 mod expect;
-mod files;
 mod github;
 mod junit;
 mod out;
@@ -31,8 +30,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use turncoat_lab::files;
 
-use crate::commands::{compare, experiment, fuzz, list, replay, report, run, shrink, speed, suite, tune};
+use crate::commands::{
+    compare, corpus, experiment, fuzz, list, replay, report, run, shrink, speed, suite, tune,
+};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -50,6 +52,7 @@ enum Command {
     Fuzz(fuzz::Args),
     Replay(replay::Args),
     Shrink(shrink::Args),
+    Corpus(corpus::Args),
     Suite(suite::Args),
     Experiment(experiment::Args),
     Tune(tune::Args),
@@ -87,6 +90,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
+        Some(Command::Corpus(args)) => corpus::corpus(&args),
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
         Some(Command::Tune(args)) => tune::tune(&args),

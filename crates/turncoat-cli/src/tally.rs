@@ -1,7 +1,7 @@
 //! What came out of a campaign, for people and for programs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
+use turncoat_lab::corpus::{Filed, How};
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
 use crate::cases::{Case, Cases, Verdict};
@@ -31,7 +32,7 @@ pub(crate) struct Tally<'a> {
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// Where it was saved.
-    pub(crate) files: BTreeMap<Property, PathBuf>,
+    pub(crate) files: BTreeMap<Property, Filed>,
     /// What shrinking it came to.
     pub(crate) shrunk: BTreeMap<Property, Report>,
     /// The runs among them that were another run when they were run again.
@@ -45,7 +46,7 @@ struct First<'a> {
     step: u64,
     rule: &'static str,
     detail: &'a str,
-    file: Option<&'a PathBuf>,
+    file: Option<&'a Path>,
     shrunk: Option<&'a Report>,
     seconds: Option<f64>,
 }
@@ -57,7 +58,7 @@ impl Tally<'_> {
             step: finding.violation.step,
             rule: finding.violation.rule,
             detail: &finding.violation.detail,
-            file: self.files.get(&property),
+            file: self.files.get(&property).map(|filed| &*filed.path),
             shrunk: self.shrunk.get(&property),
             seconds: self.found_at.get(&property).copied(),
         }
@@ -74,7 +75,7 @@ impl Tally<'_> {
 
     /// The command that runs the first violation of a property again.
     pub(crate) fn replay(&self, property: Property) -> Option<String> {
-        self.files.get(&property).map(|file| format!("turncoat replay {}", file.display()))
+        self.files.get(&property).map(|filed| format!("turncoat replay {}", filed.path.display()))
     }
 
     /// All that was asked, for machines.
@@ -203,8 +204,9 @@ impl Tally<'_> {
         row("fingerprint", Seed(self.summary.fingerprint))?;
         for (property, finding) in first {
             out::line(violated(finding))?;
-            if let Some(file) = self.files.get(property) {
-                out::line(format_args!("  saved as {}", file.display()))?;
+            if let Some(Filed { path, how }) = self.files.get(property) {
+                let known = if *how == How::Known { ", which is no larger" } else { "" };
+                out::line(format_args!("  saved as {}{known}", path.display()))?;
             }
             if let Some(report) = self.shrunk.get(property) {
                 out::line(format_args!("  {report}"))?;

@@ -47,6 +47,9 @@ pub struct Scenario {
     /// Where all randomness of the run comes from.
     #[serde(default)]
     pub seed: Seed,
+    /// The tests that have found it and run it again; nothing in a run reads it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// What the suite says about it; nothing in a run reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bug: Option<Arc<toml::Table>>,
@@ -500,6 +503,7 @@ impl Scenario {
         Self {
             schema: SCHEMA,
             seed: Seed(0),
+            tests: Vec::new(),
             bug: None,
             protocol: Arc::new(ProtocolSpec { name: protocol.to_owned(), config: toml::Table::new() }),
             cluster: Arc::default(),

@@ -25,12 +25,18 @@
 //!
 //! `#[message(specials = PATH)]` on the enum names a `&'static [Special<Self>]`: mutations that no single
 //! field gives, such as a request exchanged together with its digest.
+//!
+//! `#[turncoat::test]` is here too, because attributes must be in a crate of this kind.
+
+mod test;
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Result, parse_macro_input};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, ItemFn, Result, parse_macro_input,
+};
 
 /// Derives `Part` for a struct.
 #[proc_macro_derive(Part, attributes(part))]
@@ -44,6 +50,13 @@ pub fn derive_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     message(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// A test that fuzzes a protocol: `#[turncoat::test(PROTOCOL, KEY = VALUE, ..)]`.
+#[proc_macro_attribute]
+pub fn test(settings: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    test::expand(settings.into(), &function).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// One field: how code binds it, how tables and traces call it.

@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod corpus;
 pub mod experiment;
+pub mod explain;
+pub mod files;
 pub mod liveness;
 mod order;
 #[cfg(feature = "store")]

@@ -1,7 +1,7 @@
 //! `turncoat fuzz`: a campaign, until something is found or the budget is used up.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,11 +10,14 @@ use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::corpus::{self, Filed};
+use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
 
 use crate::campaign::{Keys, When};
 use crate::cases::Cases;
 use crate::clock::Stopwatch;
+use crate::commands::corpus::Folder;
 use crate::commands::shrink::{self, Automatic, Report};
 use crate::config::{Config, Given, Source};
 use crate::exit::{self, Exit};
@@ -73,6 +76,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     automatic: Automatic,
+
+    #[command(flatten)]
+    corpus: Folder,
 
     #[command(flatten)]
     output: Output,
@@ -165,7 +171,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     // A strategy may have a scheduler of its own.
     let scheduler =
         campaign.scenario_of(0).map_or(prepared.base.scheduler.name, |first| first.scheduler.name);
-    let (files, shrunk) = save(&prepared.entry, &summary, args.automatic.budget(), &stop);
+    let (files, shrunk) = save(&prepared.entry, &summary, &args.corpus.path, args.automatic.budget(), &stop);
     let tally = Tally {
         entry: &prepared.entry,
         strategy: prepared.strategy,
@@ -197,22 +203,33 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
 fn save(
     entry: &Entry,
     summary: &Summary,
+    folder: &Path,
     budget: Option<Duration>,
     stop: &Stop,
-) -> (BTreeMap<Property, PathBuf>, BTreeMap<Property, Report>) {
+) -> (BTreeMap<Property, Filed>, BTreeMap<Property, Report>) {
     let (mut files, mut reports) = (BTreeMap::new(), BTreeMap::new());
     for (&property, finding) in &summary.first {
-        let Finding { scenario, violation, fingerprint, .. } = finding;
+        let Finding { scenario, violation, fingerprint, index } = finding;
         let budget = budget.filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
             shrink::found(entry, scenario, violation, *fingerprint, &stop.next_within(time))
         });
-        match files::save(finding, shrunk.as_ref().map(|(shrunk, _)| shrunk)) {
-            Ok(path) => {
-                files.insert(property, path);
+        let saved = match &shrunk {
+            Some((Shrunk { scenario: small, .. }, _)) => {
+                let origin = format!("shrunk from run {index} of a campaign, with seed {}", scenario.seed);
+                corpus::save(folder, entry, small, &[origin])
+            }
+            None => {
+                let scenario = files::expecting(scenario, Some(violation), *fingerprint);
+                corpus::save(folder, entry, &scenario, &[])
+            }
+        };
+        match saved {
+            Ok(filed) => {
+                files.insert(property, filed);
                 reports.extend(shrunk.map(|(_, report)| (property, report)));
             }
-            Err(error) => out::log(format_args!("warning: {error:#}")),
+            Err(error) => out::log(format_args!("warning: {property} is not saved: {error}")),
         }
     }
     (files, reports)

@@ -1,6 +1,7 @@
 //! The commands, one file each: its options, and the function that carries it out.
 
 pub(crate) mod compare;
+pub(crate) mod corpus;
 pub(crate) mod detect;
 pub(crate) mod experiment;
 pub(crate) mod fuzz;

@@ -8,6 +8,7 @@ use clap::ArgGroup;
 use serde::Serialize;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
+use turncoat_lab::corpus::differences;
 
 use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
@@ -71,7 +72,10 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     } else {
         runner.execute(&scenario).with_context(in_file)?
     };
-    let differs = differences(&scenario, &outcome).with_context(in_file)?;
+    if let Some(name) = scenario.expect.as_ref().and_then(|expect| expect.property.as_ref()) {
+        registry::property(name).context("expect.property").with_context(in_file)?;
+    }
+    let differs = differences(&scenario, &outcome);
     let shown = Shown::new(&entry, &scenario, &outcome);
     if args.output.json() {
         out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
@@ -121,28 +125,4 @@ impl Args {
         };
         Property::ALL.into_iter().filter_map(words).collect()
     }
-}
-
-/// How the run differs from the one that was saved.
-fn differences(scenario: &Scenario, outcome: &Outcome) -> Result<Vec<String>> {
-    let mut differs = Vec::new();
-    if let Some(step) = outcome.diverged {
-        let action = scenario.scheduler.script.get(step as usize);
-        let action = action.map(|action| format!(" (`{action}`)")).unwrap_or_default();
-        differs.push(format!("step {} of the script{action} could not be carried out", step + 1));
-    }
-    let Some(expect) = &scenario.expect else { return Ok(differs) };
-    if let Some(name) = &expect.property {
-        let property = registry::property(name).context("expect.property")?;
-        if outcome.violation(property).is_none() {
-            differs.push(format!("{property} was violated when the file was saved, and is not now"));
-        }
-    }
-    if expect.fingerprint.0 != outcome.fingerprint {
-        differs.push(format!(
-            "the fingerprint was {} when the file was saved, and is {:#018x} now",
-            expect.fingerprint, outcome.fingerprint
-        ));
-    }
-    Ok(differs)
 }

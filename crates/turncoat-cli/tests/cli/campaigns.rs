@@ -82,8 +82,7 @@ fn a_violation_is_saved_and_the_last_line_replays_it() {
     assert!(file.starts_with("turncoat-corpus/pbft-termination-") && file.ends_with(".toml"), "{file}");
 
     let text = folder.read(file);
-    let hex = file.trim_end_matches(".toml").rsplit('-').next().expect("a name");
-    assert!(text.contains("property = \"termination\"") && text.contains(&format!("\"0x{hex}")), "{text}");
+    assert!(text.contains("property = \"termination\"") && text.contains("fingerprint = \"0x"), "{text}");
     let command = ran.err.lines().last().expect("a command").strip_prefix("turncoat ").expect("a command");
     assert_eq!(command, format!("replay {file}"));
     assert_eq!(folder.turncoat(command).code, 1);
@@ -107,7 +106,7 @@ fn a_violation_that_cannot_be_saved_is_still_reported() {
     folder.write("turncoat-corpus", "in the way");
     let ran = doomed(&folder, &["--runs", "10"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
-    assert!(ran.err.contains("warning: cannot"), "{}", ran.err);
+    assert!(ran.err.contains("warning: termination is not saved: cannot"), "{}", ran.err);
     assert!(ran.json()["first"]["termination"]["file"].is_null());
 }
 

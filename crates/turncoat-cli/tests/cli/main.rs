@@ -4,6 +4,7 @@ mod bad_input;
 mod campaigns;
 mod ci;
 mod config;
+mod corpus;
 mod experiments;
 mod help;
 mod replays;

@@ -311,9 +311,11 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
         (option::of("[a-z]{3,9}"), any::<u64>())
             .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint) }),
     );
-    (runnable(), workload(), cluster(), limits, expect).prop_map(
-        |(Case(scenario), workload, cluster, limits, expect)| {
+    let tests = vec("[a-z:_]{1,9}", 0..3);
+    (runnable(), workload(), cluster(), limits, expect, tests).prop_map(
+        |(Case(scenario), workload, cluster, limits, expect, tests)| {
             Case(Scenario {
+                tests,
                 workload: Arc::new(workload),
                 cluster: Arc::new(cluster),
                 limits: Arc::new(limits),
