@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{compare, experiment, fuzz, list, replay, report, run, shrink, speed, suite, tune};
+use crate::commands::{compare, experiment, explain, fuzz, list, replay, report, run, shrink, speed, suite, tune};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols
@@ -48,6 +48,7 @@ enum Command {
     Run(run::Args),
     Fuzz(fuzz::Args),
     Replay(replay::Args),
+    Explain(explain::Args),
     Shrink(shrink::Args),
     Suite(suite::Args),
     Experiment(experiment::Args),
@@ -85,6 +86,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Explain(args)) => explain::explain(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
