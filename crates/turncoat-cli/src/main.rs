@@ -33,7 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use turncoat_lab::files;
 
 use crate::commands::{
-    compare, corpus, experiment, fuzz, list, replay, report, run, shrink, speed, suite, tune,
+    compare, corpus, experiment, explain, fuzz, list, replay, report, run, shrink, speed, suite, tune,
 };
 use crate::exit::Exit;
 
@@ -51,6 +51,7 @@ enum Command {
     Run(run::Args),
     Fuzz(fuzz::Args),
     Replay(replay::Args),
+    Explain(explain::Args),
     Shrink(shrink::Args),
     Corpus(corpus::Args),
     Suite(suite::Args),
@@ -89,6 +90,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Explain(args)) => explain::explain(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Corpus(args)) => corpus::corpus(&args),
         Some(Command::Suite(args)) => suite::suite(&args),

@@ -127,7 +127,7 @@ pub trait Node<P: Protocol>: 'static {
     /// An adversary makes this (Byzantine) node turn against its leader, with no timer to fire.
     fn on_suspect(&mut self, _cx: &mut Context<'_, P>) {}
     /// What the node knows and waits for: for liveness checks, coverage and explanations.
-    fn vitals(&self) -> Vitals {
+    fn vitals(&self, _cluster: &Cluster) -> Vitals {
         Vitals::default()
     }
     /// A copy, where the node can be copied. Without it a persona runs from the start.
@@ -186,17 +186,39 @@ pub struct Vitals {
     pub waiting: Vec<Waiting>,
 }
 
-/// A quorum that is not there yet.
+/// Messages of one kind that a node needs to go on, and has too few of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// What for.
+    /// Their kind.
     pub kind: &'static str,
-    /// In which slot.
-    pub slot: Slot,
-    /// How many it has.
-    pub have: usize,
-    /// How many it needs at the least.
+    /// What they are about.
+    pub about: About,
+    /// Those whose messages it has.
+    pub have: NodeSet,
+    /// Of how many it needs one at the least.
     pub need: usize,
+}
+
+/// What a message that somebody waits for is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// A slot.
+    Slot(Slot),
+    /// A view.
+    View(View),
+    /// A client's own request, by its number.
+    Request(u32),
+}
+
+impl std::fmt::Display for About {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Slot(slot) => write!(f, "slot {slot}"),
+            Self::View(view) => write!(f, "view {view}"),
+            Self::Request(ts) => write!(f, "request {ts}"),
+        }
+    }
 }
 
 /// The members and their sizes: what every node knows of the system.

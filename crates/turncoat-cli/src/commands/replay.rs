@@ -28,15 +28,10 @@ Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
 
 /// Run a saved scenario again, and compare with what it showed when it was saved
 #[derive(clap::Args)]
-#[command(after_help = NOTES, group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
+#[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A scenario
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// The witness of a known bug: a name from `turncoat list bugs`
-    #[arg(long, value_name = "ID")]
-    bug: Option<String>,
+    #[command(flatten)]
+    subject: Subject,
 
     /// Print every event
     #[arg(long)]
@@ -50,6 +45,19 @@ pub(crate) struct Args {
     output: Output,
 }
 
+/// What to run: a file, or a row of the suite.
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
+pub(crate) struct Subject {
+    /// A scenario
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// The witness of a known bug: a name from `turncoat list bugs`
+    #[arg(long, value_name = "ID")]
+    pub(crate) bug: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Replayed<'a> {
     #[serde(flatten)]
@@ -59,7 +67,7 @@ struct Replayed<'a> {
 }
 
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
-    let (scenario, file) = args.scenario()?;
+    let (scenario, file) = args.subject.scenario()?;
     args.output.check()?;
     let clock = Stopwatch::start();
     let in_file = || file.clone();
@@ -103,9 +111,9 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     Ok(cases.exit())
 }
 
-impl Args {
+impl Subject {
     /// The scenario, and the name of its file; one of the two options is there.
-    fn scenario(&self) -> Result<(Scenario, String)> {
+    pub(crate) fn scenario(&self) -> Result<(Scenario, String)> {
         if let Some(id) = &self.bug {
             let rows = Rows::embedded();
             return Ok((rows.bug(id)?.witness, rows.file(id)));
@@ -113,10 +121,12 @@ impl Args {
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         Ok((files::read(file)?, file.display().to_string()))
     }
+}
 
+impl Args {
     /// The first violation of each property, with the command that shows it again.
     fn found(&self, outcome: &Outcome) -> BTreeMap<Property, String> {
-        let subject = match (&self.bug, &self.file) {
+        let subject = match (&self.subject.bug, &self.subject.file) {
             (Some(bug), _) => format!("--bug {bug}"),
             (None, file) => file.iter().map(|file| file.display().to_string()).collect(),
         };

@@ -25,16 +25,17 @@ use crate::message::{Lie, MutationTable, RoundKey};
 use crate::net::{Due, Header, Slab};
 use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
-use crate::part::{Part, Scope};
+use crate::part::Scope;
 use crate::persona::Face;
 use crate::plan::{Adversary, Verdict};
 use crate::queue::Queue;
-use crate::record::What;
+use crate::record::{Loss, What};
 use crate::rng::Rng;
 use crate::scenario::{Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
 use crate::schedule::{Action, Choice};
 
 mod any;
+mod copies;
 mod deeds;
 mod events;
 mod hand;
@@ -79,6 +80,8 @@ struct Held {
     until: u64,
     source: RoundSource,
     delay: Time,
+    /// Its row in the recording.
+    row: u32,
 }
 
 /// A deed to be done once the running handler is through, with the message that triggered it and its sender.
@@ -96,12 +99,21 @@ struct Script {
     diverged: Option<u32>,
 }
 
-/// Numbers messages by link and kind.
+/// Numbers messages by link and kind, and in the recording.
 #[derive(Default)]
 struct Numbering {
     on: bool,
     counts: FxHashMap<(Seat, Seat, u8), u32>,
-    of: Vec<u32>,
+    of: Vec<Number>,
+}
+
+/// The numbers of a copy.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    /// Among those of its kind on its link.
+    nth: u32,
+    /// Its row in the recording.
+    row: u32,
 }
 
 /// One simulation of protocol `P`.
@@ -327,7 +339,7 @@ impl<P: Protocol> Sim<P> {
             Choice::Deliver(header) => self.deliver(header),
             Choice::Drop(header) => {
                 self.io.step += 1;
-                self.lose(header);
+                self.lose(header, Loss::Network);
             }
             Choice::Mutate(header) => self.mutate_and_deliver(header),
             Choice::Fire(seat) => {
@@ -551,13 +563,4 @@ fn timer_name(timer: &impl fmt::Debug) -> String {
         }
     }
     name.trim_end_matches('-').to_owned()
-}
-
-/// A message as [`Part::describe`] writes it.
-struct Described<'a, M>(&'a M);
-
-impl<M: Part> fmt::Display for Described<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.describe(f)
-    }
 }
