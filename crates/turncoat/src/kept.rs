@@ -82,9 +82,10 @@ impl Kept {
         scenario: &Scenario,
         kept: Result<PathBuf, CorpusError>,
     ) -> String {
+        // The story starts with what was violated.
         let explained = match Explanation::of(entry, scenario) {
-            Ok(explained) => [explained.violated(), explained.story(), explained.chart()],
-            Err(error) => [error.to_string(), String::new(), String::new()],
+            Ok(explained) => format!("{}\n\n{}", explained.story().trim_end(), explained.chart().trim_end()),
+            Err(error) => error.to_string(),
         };
         let again = match kept {
             Ok(path) => {
@@ -97,7 +98,7 @@ impl Kept {
             }
             Err(error) => format!("It could not be kept ({error}). It is:\n{}", scenario.to_toml()),
         };
-        explained.iter().map(|part| format!("{}\n\n", part.trim_end())).chain([again]).collect()
+        format!("{explained}\n\n{again}")
     }
 
     /// Whether the crate is a command that replays its own protocols.

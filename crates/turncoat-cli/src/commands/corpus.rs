@@ -6,11 +6,9 @@ use std::thread::available_parallelism;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
-use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::corpus::{self, Change, Filed, How, Judged, Shown, Standing, What};
 use turncoat_lab::shrink::Size;
-use turncoat_lab::suspects::OTHER;
 
 use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
@@ -249,7 +247,7 @@ fn list(folder: &Folder, json: bool) -> Result<Exit> {
             table.push([name, protocol, property.unwrap_or_else(none), standing.to_owned(), none()]);
             continue;
         };
-        let bug = looks_like(&rows, entry, scenario, shown)?;
+        let bug = rows.shown_by(entry, scenario, &shown.outcome, &shown.violation)?.map(|bug| bug.id);
         let size = Size::of(&Scenario { tests: Vec::new(), ..scenario.clone() }, &shown.violation);
         if json {
             let line = json!({
@@ -271,14 +269,6 @@ fn list(folder: &Folder, json: bool) -> Result<Exit> {
         out::line(format_args!("{name:a$}  {protocol:b$}  {property:c$}  {bug:d$}  {size}"))?;
     }
     Ok(Exit::Clean)
-}
-
-/// The known bug that an entry shows, if there is one.
-fn looks_like(rows: &Rows, entry: &Entry, scenario: &Scenario, shown: &Shown) -> Result<Option<String>> {
-    let bugs = rows.suspects(entry, scenario)?.name(scenario, &shown.outcome, &mut *entry.runner())?;
-    let found = shown.outcome.violations.iter().position(|found| *found == shown.violation);
-    let bug = found.and_then(|index| bugs.get(index)).filter(|bug| ***bug != *OTHER);
-    Ok(bug.map(ToString::to_string))
 }
 
 fn in_words(size: Size) -> String {

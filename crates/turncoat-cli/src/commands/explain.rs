@@ -8,7 +8,6 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::corpus::differences;
 use turncoat_lab::explain::{Chart, Explanation, Section};
-use turncoat_lab::suspects::OTHER;
 
 use super::replay::Subject;
 use crate::exit::Exit;
@@ -102,20 +101,11 @@ impl Args {
         explanation: &Explanation,
     ) -> Result<Option<(String, String)>> {
         let rows = Rows::embedded();
-        let id = match &self.subject.bug {
-            Some(id) => id.clone(),
-            None => {
-                let (outcome, violation) = (explanation.outcome(), explanation.violation());
-                let suspects = rows.suspects(entry, scenario)?;
-                let names = suspects.name(scenario, outcome, &mut *entry.runner())?;
-                let place = outcome.violations.iter().position(|other| Some(other) == violation);
-                match place.and_then(|place| names.get(place)) {
-                    Some(name) if **name != *OTHER => name.to_string(),
-                    _ => return Ok(None),
-                }
-            }
+        let bug = match (&self.subject.bug, explanation.violation()) {
+            (Some(id), _) => Some(rows.bug(id)?),
+            (None, Some(violation)) => rows.shown_by(entry, scenario, explanation.outcome(), violation)?,
+            (None, None) => None,
         };
-        let title = rows.bug(&id)?.facts.title;
-        Ok(Some((id, title)))
+        Ok(bug.map(|bug| (bug.id, bug.facts.title)))
     }
 }

@@ -100,7 +100,7 @@ pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>,
         let scenario = files::read(&path).map_err(|error| error.to_string());
         let known = scenario.and_then(|scenario| match find(&scenario.protocol.name) {
             Ok(entry) => Ok((entry, scenario)),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(format!("{}: {error}", path.display())),
         });
         (path, known)
     };
