@@ -31,7 +31,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{compare, experiment, explain, fuzz, list, replay, report, run, shrink, speed, suite, tune};
+use crate::commands::{
+    compare, experiment, explain, fuzz, list, replay, report, run, shrink, speed, suite, tune,
+};
 use crate::exit::Exit;
 
 /// Finds Byzantine bugs in consensus protocols

@@ -87,6 +87,7 @@ pub(crate) struct Bracha;
 impl Protocol for Bracha {
     const NAME: &'static str = "bracha";
     const ABOUT: &'static str = "Bracha's reliable broadcast";
+    const FLAGS: &'static [Flag] = Flags::ALL;
     type Msg = Msg;
     type Timer = ();
     type Replica = Process;

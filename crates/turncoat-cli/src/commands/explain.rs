@@ -63,7 +63,8 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     if args.all {
         explanation = explanation.whole();
     }
-    let pictures = [(&args.svg, Explanation::svg as fn(&Explanation) -> String), (&args.mermaid, Explanation::mermaid)];
+    let pictures =
+        [(&args.svg, Explanation::svg as fn(&Explanation) -> String), (&args.mermaid, Explanation::mermaid)];
     let mut printed = false;
     for (path, picture) in pictures {
         let Some(path) = path else { continue };
@@ -77,7 +78,8 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
         }
     }
     if args.json {
-        let (violated, story, chart) = (explanation.violated(), explanation.sections(), explanation.drawing());
+        let (violated, story, chart) =
+            (explanation.violated(), explanation.sections(), explanation.drawing());
         out::json("explanation", Explained { violated, story, chart })?;
     } else if !printed {
         out::line(explanation.story())?;

@@ -16,7 +16,7 @@ const LANE: u32 = 92;
 const LINE: u32 = 21;
 /// A place where messages were sent, and nothing else is shown.
 const TICK: u32 = 11;
-const WORDS: u32 = 410;
+const WORDS: u32 = 480;
 /// Characters of the words at the right, and of the title.
 const COLUMNS: usize = 54;
 /// As many colours as there are for values.
@@ -44,7 +44,7 @@ pub(super) fn print(chart: &Chart) -> String {
     let mut shown = None;
     for line in &layout.lines {
         if shown != Some(line.step) {
-            let (x, y) = (LEFT - 26, line.y + 4);
+            let (x, y) = (LEFT - 10, line.y + 4);
             svg.line(format_args!(r#"<text class="step" x="{x}" y="{y}">{}</text>"#, line.step));
             shown = Some(line.step);
         }
@@ -55,7 +55,11 @@ pub(super) fn print(chart: &Chart) -> String {
     }
     if let Some(left_out) = &chart.left_out {
         let y = height - 16;
-        svg.line(format_args!(r#"<text class="small" x="{}" y="{y}">{}</text>"#, LEFT - 26, escaped(left_out)));
+        svg.line(format_args!(
+            r#"<text class="small" x="{}" y="{y}">{}</text>"#,
+            LEFT - 26,
+            escaped(left_out)
+        ));
     }
     svg.line("</svg>");
     svg.0
@@ -72,7 +76,7 @@ fn description(chart: &Chart) -> String {
         "Sequence chart of {} messages among {}. Byzantine: {liars}; lies: {lies}. {}",
         chart.arrows.len(),
         names.join(", "),
-        chart.values.join("; ")
+        chart.legend().iter().map(|(_, value)| *value).collect::<Vec<_>>().join("; ")
     )
 }
 
@@ -105,10 +109,11 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(chart: &'a Chart) -> Self {
         let title = wrapped(&chart.title, 86);
-        let top = 40 + 22 * title.len() as u32 + 18 * chart.values.len() as u32 + 62;
+        let top = 40 + 22 * title.len() as u32 + 18 * chart.legend().len() as u32 + 62;
         let items = chart.items();
         let shown: Vec<u64> = items.iter().map(|&(step, _)| step).collect();
-        let mut ticks: Vec<u64> = chart.arrows.iter().filter(|arrow| arrow.end().is_some()).map(|a| a.sent).collect();
+        let mut ticks: Vec<u64> =
+            chart.arrows.iter().filter(|arrow| arrow.end().is_some()).map(|a| a.sent).collect();
         ticks.retain(|step| shown.binary_search(step).is_err());
         ticks.sort_unstable();
         ticks.dedup();
@@ -143,10 +148,14 @@ impl<'a> Layout<'a> {
     fn head(&self, svg: &mut Svg) {
         let mut y = 38;
         for line in &self.title {
-            svg.line(format_args!(r#"<text class="title" x="{}" y="{y}">{}</text>"#, LEFT - 26, escaped(line)));
+            svg.line(format_args!(
+                r#"<text class="title" x="{}" y="{y}">{}</text>"#,
+                LEFT - 26,
+                escaped(line)
+            ));
             y += 22;
         }
-        for (i, value) in self.chart.values.iter().enumerate() {
+        for (i, value) in self.chart.legend() {
             let (name, meaning) = value.split_once(" = ").unwrap_or(("", value));
             svg.line(format_args!(
                 r#"<rect class="value {}" x="{}" y="{}" width="16" height="14" rx="4"/><text class="letter" x="{}" y="{}">{}</text><text class="small" x="{}" y="{y}">{}</text>"#,
@@ -189,31 +198,41 @@ impl<'a> Layout<'a> {
     }
 
     fn arrow(&self, svg: &mut Svg, arrow: &Arrow, end: u32) {
-        let start = if arrow.end() == Some(arrow.sent) { end } else { self.steps.get(&arrow.sent).copied().unwrap_or(end) };
+        let start = if arrow.end() == Some(arrow.sent) {
+            end
+        } else {
+            self.steps.get(&arrow.sent).copied().unwrap_or(end)
+        };
         let (from, to) = (Self::x(arrow.from), Self::x(arrow.to));
         let lost = arrow.lost().is_some();
         // Heads stop short of the lifeline, lost ones further away.
         let gap = if lost { 22 } else { 3 };
         let to = if to > from { to - gap } else { to + gap };
-        let colour = colour(arrow.values.first().copied());
+        let colour = colour(sole(arrow));
         svg.line(format_args!("<g><title>{}</title>", escaped(&arrow.text)));
         if arrow.lie.is_some() {
             svg.line(format_args!(r#"<line class="glow" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#));
+            let (x, y) = ((from + to) / 2, (start + end) / 2);
+            svg.line(format_args!(
+                r#"<rect class="tag" x="{}" y="{}" width="26" height="14" rx="7"/><text class="tagged" x="{x}" y="{}">lie</text>"#,
+                x - 13,
+                y - 18,
+                y - 7
+            ));
         }
         let class = match (lost, arrow.ignored()) {
             (true, _) => "lost",
             (_, true) => "ignored",
             _ => "sent",
         };
-        svg.line(format_args!(r#"<line class="{class} {colour}" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#));
+        svg.line(format_args!(
+            r#"<line class="{class} {colour}" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#
+        ));
         if lost {
-            svg.line(format_args!(
-                r#"<path class="cross" d="M{} {}l8 8m0 -8l-8 8"/></g>"#,
-                to - 4,
-                end - 4
-            ));
+            svg.line(format_args!(r#"<path class="cross" d="M{} {}l8 8m0 -8l-8 8"/></g>"#, to - 4, end - 4));
         } else {
-            let angle = f64::from(end as i32 - start as i32).atan2(f64::from(to as i32 - from as i32)).to_degrees();
+            let angle =
+                f64::from(end as i32 - start as i32).atan2(f64::from(to as i32 - from as i32)).to_degrees();
             svg.line(format_args!(
                 r#"<path class="tip {colour}" d="M0 0L-9 -4L-9 4Z" transform="translate({to} {end}) rotate({angle:.1})"/></g>"#
             ));
@@ -222,29 +241,53 @@ impl<'a> Layout<'a> {
 
     fn words(&self, svg: &mut Svg, arrow: &Arrow, y: u32) {
         let x = self.right() + 12;
-        svg.line(format_args!(r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#, Self::x(arrow.to) + 6, x - 6));
-        for (i, (class, line)) in words(Item::Arrow(arrow)).into_iter().enumerate() {
-            let y = y + 4 + 15 * i as u32;
-            svg.line(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(&line)));
-        }
+        svg.line(format_args!(
+            r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#,
+            Self::x(arrow.to) + 6,
+            x - 6
+        ));
+        let name = |lifeline: usize| self.chart.lifelines[lifeline].name;
+        svg.line(format_args!(
+            r#"<text class="faint" x="{x}" y="{}">{} &#8594; {}</text>"#,
+            y + 4,
+            name(arrow.from),
+            name(arrow.to)
+        ));
+        self.lines(svg, words(Item::Arrow(arrow)), y);
     }
 
     fn mark(&self, svg: &mut Svg, mark: &Mark, y: u32) {
         let right = self.right() + 12;
         if mark.sign == Sign::Violation {
-            let width = self.width() - LEFT + 6;
-            svg.line(format_args!(r#"<rect class="band" x="{}" y="{}" width="{width}" height="22" rx="5"/>"#, LEFT - 16, y - 11));
+            let width = self.width() - LEFT - 12;
+            svg.line(format_args!(
+                r#"<rect class="band" x="{}" y="{}" width="{width}" height="22" rx="5"/>"#,
+                LEFT,
+                y - 11
+            ));
             let text = mark.text.to_uppercase();
-            svg.line(format_args!(r#"<text class="verdict" x="{right}" y="{}">{}</text>"#, y + 5, escaped(&text)));
+            svg.line(format_args!(
+                r#"<text class="verdict" x="{}" y="{}">{}</text>"#,
+                right + 70,
+                y + 5,
+                escaped(&text)
+            ));
             return;
         }
         if let Some(lifeline) = mark.lifeline {
             let x = Self::x(lifeline);
-            svg.line(format_args!(r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#, x + 12, right - 6));
+            svg.line(format_args!(
+                r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#,
+                x + 12,
+                right - 6
+            ));
             let sign = match mark.sign {
                 Sign::Decision(value) => {
-                    let name = value.and_then(|value| self.chart.values.get(value)).and_then(|text| text.split(" = ").next());
-                    let name = name.filter(|name| name.len() == 1).unwrap_or(if value.is_some() { "" } else { "-" });
+                    let name = value
+                        .and_then(|value| self.chart.values.get(value))
+                        .and_then(|text| text.split(" = ").next());
+                    let name =
+                        name.filter(|name| name.len() == 1).unwrap_or(if value.is_some() { "" } else { "-" });
                     format!(
                         r#"<rect class="value {}" x="{}" y="{}" width="20" height="18" rx="5"/><text class="letter" x="{x}" y="{}">{name}</text>"#,
                         colour(value),
@@ -253,26 +296,47 @@ impl<'a> Layout<'a> {
                         y + 5
                     )
                 }
-                Sign::Timer => format!(r#"<circle class="clock" cx="{x}" cy="{y}" r="7"/><path class="hand" d="M{x} {}v5h4"/>"#, y - 5),
-                Sign::Completion => format!(r#"<circle class="done" cx="{x}" cy="{y}" r="8"/><path class="tick" d="M{} {y}l3 4l5 -7"/>"#, x - 4),
+                Sign::Timer => format!(
+                    r#"<circle class="clock" cx="{x}" cy="{y}" r="7"/><path class="hand" d="M{x} {}v5h4"/>"#,
+                    y - 5
+                ),
+                Sign::Completion => format!(
+                    r#"<circle class="done" cx="{x}" cy="{y}" r="8"/><path class="tick" d="M{} {y}l3 4l5 -7"/>"#,
+                    x - 4
+                ),
                 Sign::Stop => format!(r#"<path class="cross" d="M{} {}l12 12m0 -12l-12 12"/>"#, x - 6, y - 6),
-                Sign::Note | Sign::Violation => format!(r#"<path class="note" d="M{x} {}l6 6l-6 6l-6 -6z"/>"#, y - 6),
+                Sign::Note | Sign::Violation => {
+                    format!(r#"<path class="note" d="M{x} {}l6 6l-6 6l-6 -6z"/>"#, y - 6)
+                }
             };
             svg.line(sign);
         }
-        for (i, (class, line)) in words(Item::Mark(mark)).into_iter().enumerate() {
+        if let Some(lifeline) = mark.lifeline {
+            let name = self.chart.lifelines[lifeline].name;
+            svg.line(format_args!(r#"<text class="faint" x="{right}" y="{}">{name}</text>"#, y + 4));
+        }
+        self.lines(svg, words(Item::Mark(mark)), y);
+    }
+
+    /// Words, after the column for names.
+    fn lines(&self, svg: &mut Svg, lines: Vec<(&str, String)>, y: u32) {
+        let x = self.right() + 82;
+        for (i, (class, line)) in lines.into_iter().enumerate() {
             let y = y + 4 + 15 * i as u32;
-            let who = mark.lifeline.map(|lifeline| format!("{} ", self.chart.lifelines[lifeline].name));
-            let who = who.filter(|_| i == 0).unwrap_or_default();
-            svg.line(format_args!(r#"<text class="{class}" x="{right}" y="{y}">{who}{}</text>"#, escaped(&line)));
+            svg.line(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(&line)));
         }
     }
+}
+
+/// The only value that a message names.
+fn sole(arrow: &Arrow) -> Option<usize> {
+    <[usize; 1]>::try_from(arrow.values.as_slice()).ok().map(|[value]| value)
 }
 
 /// The words of a line, with their style.
 fn words(item: Item<'_>) -> Vec<(&'static str, String)> {
     match item {
-        Item::Mark(mark) => wrapped(&mark.text, COLUMNS - 4).into_iter().map(|line| ("said", line)).collect(),
+        Item::Mark(mark) => wrapped(&mark.text, COLUMNS).into_iter().map(|line| ("said", line)).collect(),
         Item::Arrow(arrow) => {
             let fate = match arrow.lost() {
                 Some(Loss::Network) => " (lost)",
@@ -283,7 +347,8 @@ fn words(item: Item<'_>) -> Vec<(&'static str, String)> {
                 None => "",
             };
             let class = if arrow.lost().is_some() || arrow.ignored() { "faint" } else { "said" };
-            let label = wrapped(&format!("{}{fate}", arrow.label), COLUMNS).into_iter().map(|line| (class, line));
+            let label =
+                wrapped(&format!("{}{fate}", arrow.label), COLUMNS).into_iter().map(|line| (class, line));
             let lie = arrow.lie.iter().flat_map(|lie| wrapped(&format!("lie: {lie}"), COLUMNS));
             label.chain(lie.map(|line| ("lie", line))).collect()
         }
@@ -296,6 +361,9 @@ fn colour(value: Option<usize>) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
         .replace(|c: char| c.is_control(), " ")
 }

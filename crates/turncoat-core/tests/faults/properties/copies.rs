@@ -9,11 +9,13 @@ use super::{cases, draw};
 use crate::toys::ballot::Ballot;
 
 /// The ways of messages as events tell them: step, sender, receiver, content.
-fn told(recording: &Recording, wanted: impl Fn(&What) -> Option<(String, String)>) -> Vec<(u64, String, String)> {
+fn told(
+    recording: &Recording,
+    wanted: impl Fn(&What) -> Option<(String, String)>,
+) -> Vec<(u64, String, String)> {
     let events = recording.events.iter();
-    let mut told: Vec<_> = events
-        .filter_map(|event| wanted(&event.what).map(|(ends, text)| (event.step, ends, text)))
-        .collect();
+    let mut told: Vec<_> =
+        events.filter_map(|event| wanted(&event.what).map(|(ends, text)| (event.step, ends, text))).collect();
     told.sort();
     told
 }
