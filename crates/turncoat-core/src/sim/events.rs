@@ -64,7 +64,7 @@ impl<P: Protocol> Sim<P> {
             let changed = before.is_some() && before != after;
             let heeded = changed || self.sendings != sent_before;
             self.injected.accepted += u32::from(heeded && header.content == Content::Lie);
-            if !heeded && before.is_some() {
+            if !heeded && before.is_some() && header.content != Content::Garbage {
                 let step = self.io.step;
                 self.record_arrival(header.id, Arrival::Delivered { step, heeded });
             }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Edit, Effect, Form, Persona};
-use turncoat_core::ids::NodeId;
+use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona};
+use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 use turncoat_core::schedule::Action;
 
@@ -12,6 +12,9 @@ use super::words::{and, count};
 
 /// Lines about messages that fared alike, at the most.
 const LINES: usize = 8;
+
+/// Characters of a lie that is told in short.
+const BRIEF: usize = 60;
 
 /// Messages that fared alike, in the order in which they were sent.
 type Group<'a> = Vec<&'a SentCopy>;
@@ -37,6 +40,32 @@ impl Run {
         lines
     }
 
+    /// What each Byzantine node did, in a sentence each.
+    pub(super) fn liars_in_short(&self) -> Vec<String> {
+        let sentence = |node: NodeId| {
+            let mut deeds: Vec<String> = Vec::new();
+            if !self.faces(node).is_empty() {
+                deeds.push("had two faces".to_owned());
+            }
+            for group in self.lies_of(node).iter().take(3) {
+                let (copy, to) = (group[0], receivers(group));
+                let kind = copy.kind.to_uppercase();
+                deeds.push(match (&copy.lie, self.lie(copy)) {
+                    _ if withheld(copy) => format!("withheld {kind} from {to}"),
+                    (Some(Falsehood::MadeUp), _) => format!("made up a {kind} for {to}"),
+                    (_, Some(lie)) if lie.len() <= BRIEF => format!("lied to {to} ({kind}: {lie})"),
+                    (_, Some(_)) => format!("lied to {to} ({})", self.names.short(&copy.text)),
+                    _ => format!("lied to {to}"),
+                });
+            }
+            match deeds.is_empty() {
+                true => format!("{node} is Byzantine, and did nothing wrong."),
+                false => format!("{node}, which is Byzantine, {}.", and(deeds)),
+            }
+        };
+        self.scenario.adversary.byzantine.iter().map(sentence).collect()
+    }
+
     /// Second instances of a liar.
     fn faces(&self, node: NodeId) -> Vec<String> {
         let mut lines = Vec::new();
@@ -50,19 +79,37 @@ impl Run {
             Effect::Persona(persona) if persona.of == node => Some(face(persona)),
             _ => None,
         }));
+        if !lines.is_empty() {
+            lines.extend(self.recording.standings.iter().map(|s| s.seat).filter(|s| s.node == node).map(
+                |seat| {
+                    let own =
+                        self.recording.copies.iter().filter(|copy| copy.src == seat && copy.dst.node != node);
+                    let heard: Group<'_> = own
+                        .filter(|copy| received(copy).is_some_and(|step| step <= self.last_step()))
+                        .collect();
+                    format!("{seat} was heard by {}.", receivers(&heard))
+                },
+            ));
+        }
         lines
     }
 
     /// Messages changed, made up and withheld.
     fn lies(&self, node: NodeId) -> Vec<String> {
-        let wanted = |copy: &SentCopy| copy.src.node == node && (copy.lie.is_some() || withheld(copy));
-        let groups = self.groups(wanted);
-        let mut lines: Vec<String> = groups.iter().take(LINES).map(|group| self.told(group)).collect();
+        let groups = self.lies_of(node);
+        let mut lines: Vec<String> = groups.iter().take(LINES).map(|group| self.lied(group)).collect();
         lines.extend(more(&groups, "lies"));
         lines
     }
 
-    fn told(&self, group: &Group<'_>) -> String {
+    fn lies_of(&self, node: NodeId) -> Vec<Group<'_>> {
+        let garbage = |copy: &SentCopy| copy.lie == Some(Falsehood::Garbage);
+        let lied = |copy: &SentCopy| (copy.lie.is_some() && !garbage(copy)) || withheld(copy);
+        let wanted = |copy: &SentCopy| copy.src.node == node && lied(copy);
+        self.groups(wanted)
+    }
+
+    fn lied(&self, group: &Group<'_>) -> String {
         let copy = group[0];
         let (when, to, message) = (when(group), receivers(group), self.names.short(&copy.text));
         let src = copy.src;
@@ -129,37 +176,54 @@ impl Run {
             let round = round.unwrap_or_else(|| "The network".to_owned());
             match &fault.effect {
                 Effect::Partition(blocks) => {
-                    let blocks: Vec<String> = blocks.iter().map(|block| and(block)).collect();
+                    let blocks: Vec<String> = blocks.iter().map(and).collect();
                     lines.push(format!("{round} was split: {}.", blocks.join(" | ")));
                 }
                 Effect::Isolate(nodes) => {
-                    lines.push(format!("{round} cut off {} from all others.", and(nodes)))
+                    lines.push(format!("{round} cut off {} from all others.", and(nodes)));
                 }
                 _ => {}
             }
         }
-        for event in self.recording.events.iter().filter(|event| event.step <= last) {
-            match &event.what {
-                What::Note { seat: Some(seat), text } if text == "stops" || text.starts_with("restarts") => {
-                    lines.push(format!("Step {}: {seat} {text}.", event.step));
-                }
-                What::Note { seat: Some(seat), text } if text.starts_with("its clock") => {
-                    lines.push(format!("Step {}: {seat}: {text}.", event.step));
-                }
-                _ => {}
-            }
+        lines.extend(self.mishaps());
+        let lost = self.groups(|copy| match copy.arrival {
+            Arrival::Lost { step, by } => step <= last && by == Loss::Network,
+            _ => false,
+        });
+        let split = |fault: &Fault| matches!(fault.effect, Effect::Partition(_) | Effect::Isolate(_));
+        if self.scenario.adversary.faults.iter().any(split) && lost.len() > LINES / 2 {
+            let all: usize = lost.iter().map(Vec::len).sum();
+            lines.push(format!("So {all} messages were lost, the first at step {}.", lost[0][0].sent));
+        } else {
+            lines.extend(lost.iter().take(LINES).map(|group| self.fared(group, "was lost")));
+            lines.extend(more(&lost, "messages lost"));
         }
-        for (fate, by) in [("was lost", Loss::Network), ("was lost, as its receiver had stopped", Loss::Down)]
-        {
-            let groups =
-                self.groups(|copy| matches!(copy.arrival, Arrival::Lost { by: how, .. } if how == by));
-            lines.extend(groups.iter().take(LINES).map(|group| self.fared(group, fate)));
-            lines.extend(more(&groups, "messages lost"));
-        }
+        let garbled = self.groups(|copy| copy.lie == Some(Falsehood::Garbage));
+        lines.extend(garbled.iter().take(LINES).map(|group| self.fared(group, "was garbled on its way")));
         let held = self.groups(|copy| copy.held);
         lines.extend(held.iter().take(LINES).map(|group| self.fared(group, "was held back")));
         lines.extend(more(&held, "messages held back"));
         lines
+    }
+
+    /// Nodes that stop, go on, or lose their time.
+    fn mishaps(&self) -> Vec<String> {
+        let mut notes: Vec<(SeatName, &str, u64, usize)> = Vec::new();
+        for event in self.recording.events.iter().filter(|event| event.step <= self.last_step()) {
+            let What::Note { seat: Some(seat), text } = &event.what else { continue };
+            if text != "stops" && !text.starts_with("restarts") && !text.starts_with("its clock") {
+                continue;
+            }
+            match notes.iter_mut().find(|(who, what, ..)| (*who, *what) == (*seat, text.as_str())) {
+                Some((.., times)) => *times += 1,
+                None => notes.push((*seat, text, event.step, 1)),
+            }
+        }
+        let line = |(seat, text, step, times): &(SeatName, &str, u64, usize)| match times {
+            1 => format!("Step {step}: {seat} {text}."),
+            _ => format!("Step {step}, and {times} times in all: {seat} {text}."),
+        };
+        notes.iter().map(line).collect()
     }
 
     fn fared(&self, group: &Group<'_>, how: &str) -> String {

@@ -2,9 +2,11 @@
 //!
 //! Text, pictures and Mermaid are printed from this value and know nothing else.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use turncoat_core::ids::SeatName;
-use turncoat_core::record::{Arrival, Loss, What};
+use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 
 use super::read::Run;
 
@@ -136,20 +138,34 @@ impl Chart {
         items.into_iter().map(|(step, _, item)| (step, item)).collect()
     }
 
+    /// What the names of the values mean that it shows, with their numbers.
+    pub fn legend(&self) -> Vec<(usize, &str)> {
+        let decided = self.marks.iter().filter_map(|mark| match mark.sign {
+            Sign::Decision(value) => value,
+            _ => None,
+        });
+        let shown: BTreeSet<usize> =
+            self.arrows.iter().flat_map(|arrow| arrow.values.iter().copied()).chain(decided).collect();
+        shown.into_iter().filter_map(|i| Some((i, self.values.get(i)?.as_str()))).collect()
+    }
+
     /// The chart of a whole run.
     pub(super) fn of(run: &Run, title: String) -> Self {
         let mut seats: Vec<SeatName> = run.recording.standings.iter().map(|standing| standing.seat).collect();
         seats.sort_by_key(|seat| (!seat.node.is_client(), *seat));
         let place = |seat: SeatName| seats.iter().position(|&other| other == seat).unwrap_or_default();
-        let arrow = |copy: &turncoat_core::record::SentCopy| Arrow {
+        let arrow = |copy: &SentCopy| Arrow {
             from: place(copy.src),
             to: place(copy.dst),
             sent: copy.sent,
             arrival: copy.arrival,
-            label: run.names.short(&copy.text),
+            label: match copy.lie {
+                Some(Falsehood::Garbage) => format!("{} (garbled)", run.names.short(&copy.text)),
+                _ => run.names.short(&copy.text),
+            },
             text: copy.text.clone(),
             values: run.names.within(&copy.text),
-            lie: run.lie(copy),
+            lie: run.lie(copy).filter(|_| copy.lie != Some(Falsehood::Garbage)),
             held: copy.held,
         };
         let arrows = run.recording.copies.iter().map(arrow).collect();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use toml::Value;
-use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Violation;
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
@@ -13,8 +12,8 @@ use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
 pub(super) struct Deviations {
     /// How many are switched on.
     pub(super) on: usize,
-    /// Those that suffice, and of which none can be left out; all of them, if nothing is violated.
-    pub(super) needed: Vec<Flag>,
+    /// Those that suffice, and of which none can be left out, with what they do; all of them, if nothing is violated.
+    pub(super) needed: Vec<String>,
     /// Whether the same scenario keeps the property without any.
     pub(super) cured: bool,
 }
@@ -47,8 +46,11 @@ impl Deviations {
             }
             cured = !on.is_empty() && !shows(&[])?;
         }
-        let flag = |name: &String| entry.flags.iter().find(|flag| flag.name() == *name).copied();
-        Ok(Self { on: on.len(), needed: needed.iter().filter_map(flag).collect(), cured })
+        let words = |name: String| match entry.flags.iter().find(|flag| flag.name() == name) {
+            Some(flag) => format!("{name}: {}", flag.about),
+            None => name,
+        };
+        Ok(Self { on: on.len(), needed: needed.into_iter().map(words).collect(), cured })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use turncoat_core::outcome::Property;
-use turncoat_core::record::Arrival;
+use turncoat_core::record::{Arrival, Loss, SentCopy};
 
 use super::chart::{Arrow, Chart, Mark, Sign};
 use super::read::Run;
@@ -54,7 +54,12 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
         }
     }
     let within = |lifeline: usize, step: u64| known[lifeline].is_some_and(|known| step <= known);
-    let slots: Vec<_> = run.recording.copies.iter().map(|copy| Run::is_about(copy, violation.slot)).collect();
+    // What comes before a slot matters where it was left out.
+    let slot = violation.slot.filter(|_| violation.rule != "order");
+    // Neither checkpoints nor replies decide anything.
+    let votes = |copy: &SentCopy| copy.slot.is_none() || (copy.round.is_some() && !copy.dst.node.is_client());
+    let copies = run.recording.copies.iter();
+    let slots: Vec<bool> = copies.map(|copy| Run::is_about(copy, slot) && votes(copy)).collect();
     let mut index = 0;
     chart.arrows.retain(|arrow| {
         let about = slots[index];
@@ -63,13 +68,14 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
             Arrival::Delivered { step, heeded } => {
                 within(arrow.to, step) && (arrow.lie.is_some() || (about && heeded))
             }
-            Arrival::Lost { step, .. } => within(arrow.from, step) && about,
+            Arrival::Lost { step, by } => within(arrow.from, step) && about && by != Loss::Down,
             Arrival::Underway => false,
         }
     });
     let matters = |mark: &Mark| match (mark.sign, mark.lifeline) {
         (Sign::Violation, _) => true,
-        (_, None) => mark.step < violation.step,
+        // Calm or not: it is over by then.
+        (_, None) => false,
         (_, Some(lifeline)) => within(lifeline, mark.step),
     };
     chart.marks.retain(matters);
@@ -79,11 +85,13 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
 /// What happened for the first time, and no more than fits.
 fn first_times(mut chart: Chart) -> Chart {
     let mut seen = BTreeSet::new();
+    chart.arrows.retain(|arrow| arrow.lost() != Some(Loss::Down));
     chart.arrows.retain(|arrow| seen.insert((arrow.from, arrow.to, arrow.text.clone())));
+    let mut noted = BTreeSet::new();
     let senders: BTreeSet<(usize, u64)> = chart.arrows.iter().map(|arrow| (arrow.from, arrow.sent)).collect();
     chart.marks.retain(|mark| match (mark.sign, mark.lifeline) {
         (Sign::Timer, Some(lifeline)) => senders.contains(&(lifeline, mark.step)),
-        _ => true,
+        _ => noted.insert((mark.lifeline, mark.text.clone())),
     });
     let mut ends: Vec<u64> = chart.arrows.iter().filter_map(Arrow::end).collect();
     ends.extend(chart.marks.iter().map(|mark| mark.step));

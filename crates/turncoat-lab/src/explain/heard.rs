@@ -3,7 +3,7 @@
 use turncoat_core::ids::{SeatName, Slot, View};
 use turncoat_core::record::{Arrival, SentCopy};
 
-use super::read::{Run, received};
+use super::read::{Decision, Run, received};
 use super::words::and;
 
 /// Messages that say the same, by different senders.
@@ -20,7 +20,7 @@ impl Run {
     pub(super) fn log(&self, seat: SeatName, until: u64) -> String {
         let decisions = self.decisions();
         let own: Vec<_> = decisions.iter().filter(|d| d.seat == seat && d.step <= until).collect();
-        let words = |d: &&super::read::Decision| format!("{} in slot {} (step {})", d.value, d.slot, d.step);
+        let words = |d: &&Decision| format!("{} in slot {} (step {})", d.value, d.slot, d.step);
         match own.len() {
             0 => "decided nothing".to_owned(),
             1..=4 => format!("decided {}", and(own.iter().map(words))),
@@ -57,6 +57,21 @@ impl Run {
         lines.collect()
     }
 
+    /// What a replica told others about a slot up to a step.
+    pub(super) fn told(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Option<String> {
+        let mut words: Vec<String> = Vec::new();
+        let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= until);
+        for copy in sent.filter(|copy| !copy.dst.node.is_client() && Self::is_about(copy, slot)) {
+            let named = self.named(copy);
+            let (Some(_), [value]) = (copy.round, named.as_slice()) else { continue };
+            let said = format!("{} {value}", copy.kind.to_uppercase());
+            if !words.iter().any(|known| known.starts_with(&format!("{said} "))) {
+                words.push(format!("{said} (step {})", copy.sent));
+            }
+        }
+        (!words.is_empty()).then(|| format!("and it said: {}", words.join(", ")))
+    }
+
     fn group(&self, group: &Heard<'_>) -> String {
         let Heard { kind, values, lie, copies, .. } = group;
         let kind = kind.to_uppercase();
@@ -67,19 +82,19 @@ impl Run {
         format!("{kind}{values} of {senders} (step {step}{lie})")
     }
 
-    /// What was sent to a replica about a slot before a step, and had not reached it then.
-    pub(super) fn unheard(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Option<String> {
+    /// What was sent to a replica for another value than the one it decided, and had not reached it by then.
+    pub(super) fn unheard(&self, decision: &Decision) -> Option<String> {
+        let Decision { seat, slot, step: until, value, .. } = decision;
+        let (seat, slot, until) = (*seat, Some(*slot), *until);
         let late = |copy: &&SentCopy| match copy.arrival {
             Arrival::Delivered { step, .. } => step > until,
             Arrival::Underway => true,
             Arrival::Lost { .. } => false,
         };
         let votes = self.recording.copies.iter().filter(|copy| {
-            copy.dst == seat
-                && copy.sent < until
-                && copy.round.is_some()
-                && copy.slot.is_some()
-                && Self::is_about(copy, slot)
+            let about = copy.slot.is_some() && Self::is_about(copy, slot);
+            let other = matches!(self.named(copy).as_slice(), [named] if named != value);
+            copy.dst == seat && copy.sent < until && copy.round.is_some() && about && other
         });
         let mut groups: Vec<(String, Vec<SeatName>)> = Vec::new();
         for copy in votes.filter(late) {

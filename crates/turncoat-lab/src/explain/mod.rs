@@ -84,7 +84,7 @@ impl Explanation {
 
     /// What was violated, in a line or two.
     pub fn violated(&self) -> String {
-        self.run.violated()
+        words::capitalised(&self.run.violated())
     }
 
     /// The story, section by section.
@@ -95,7 +95,7 @@ impl Explanation {
     /// The story, for the terminal.
     pub fn story(&self) -> String {
         let sections: Vec<String> = self.sections().iter().map(Section::print).collect();
-        format!("{}\n\n{}", capitalised(&self.violated()), sections.join("\n"))
+        format!("{}\n\n{}", self.violated(), sections.join("\n"))
     }
 
     /// The chart, as plain data.
@@ -118,9 +118,4 @@ impl Explanation {
     pub fn mermaid(&self) -> String {
         mermaid::print(&self.drawing())
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }

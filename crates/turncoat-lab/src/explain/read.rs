@@ -4,6 +4,7 @@ use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot, View};
 use turncoat_core::node::Cluster;
 use turncoat_core::outcome::{Outcome, Property, Violation};
+use turncoat_core::part::Change;
 use turncoat_core::record::{Arrival, Falsehood, Recording, SentCopy, What};
 use turncoat_core::scenario::Scenario;
 
@@ -148,29 +149,44 @@ impl Run {
 
     /// What a lie says, in words: `seq 2 instead of 1`.
     pub(super) fn lie(&self, copy: &SentCopy) -> Option<String> {
-        Some(match copy.lie.as_ref()? {
-            Falsehood::MadeUp => "made up".to_owned(),
-            Falsehood::Garbage => "bytes that do not decode".to_owned(),
-            Falsehood::Changed(changes) => {
-                let mut words: Vec<(Vec<String>, String)> = Vec::new();
-                for change in changes {
-                    let brief = |text: &str| match text.starts_with('[') {
-                        true => self.names.list(text),
-                        false => self.names.rename(text),
-                    };
-                    let said = match change.field.ends_with("signature") && change.is == "bad" {
-                        true => "bad, not good".to_owned(),
-                        false => format!("{} instead of {}", brief(&change.is), brief(&change.was)),
-                    };
-                    match words.iter_mut().find(|(_, same)| *same == said) {
-                        Some((fields, _)) => fields.push(change.field.clone()),
-                        None => words.push((vec![change.field.clone()], said)),
-                    }
-                }
-                let words = words.iter().map(|(fields, said)| format!("{} {said}", fields.join(" and ")));
-                words.collect::<Vec<_>>().join(", ").trim().to_owned()
+        match copy.lie.as_ref()? {
+            Falsehood::MadeUp => Some("made up".to_owned()),
+            Falsehood::Garbage => Some("bytes that do not decode".to_owned()),
+            Falsehood::Changed(changes) => Some(self.changes(changes)),
+        }
+    }
+
+    /// Fields that say the same together, those inside a list after its name, signatures last.
+    fn changes(&self, changes: &[Change]) -> String {
+        const BAD: &str = " (bad signature)";
+        let brief = |text: &str| match text.starts_with('[') {
+            true => self.names.list(text),
+            false => self.names.rename(text).replace(BAD, ""),
+        };
+        let mut words: Vec<(&str, Vec<&str>, String)> = Vec::new();
+        let mut forged = false;
+        for Change { field, was, is } in changes {
+            let signature = field.ends_with("signature");
+            forged |= is.contains(BAD) || (signature && is == "bad");
+            if signature {
+                continue;
             }
-        })
+            let (list, name) = field.rsplit_once('.').unwrap_or(("", field));
+            let said = format!("{} instead of {}", brief(is), brief(was));
+            match words.iter_mut().find(|(other, _, same)| (*other, same) == (list, &said)) {
+                Some((_, names, _)) => names.push(name),
+                None => words.push((list, vec![name], said)),
+            }
+        }
+        let mut last = "";
+        let words = words.iter().map(|(list, names, said)| {
+            let within = if *list == last { String::new() } else { format!("in {list}: ") };
+            last = list;
+            format!("{within}{} {said}", names.join(" and ")).trim().to_owned()
+        });
+        let mut words: Vec<String> = words.collect();
+        words.extend(forged.then(|| "under a bad signature".to_owned()));
+        words.join(", ")
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
-use turncoat_core::record::Standing;
+use turncoat_core::record::{Falsehood, SentCopy, Standing};
 
 use super::deviations::Deviations;
 use super::read::{Decision, Run, received};
@@ -50,7 +50,11 @@ impl Run {
         match &self.violation {
             Some(violation) => {
                 let Violation { property, step, detail, .. } = violation;
-                format!("{property} violated at step {step}: {}", self.names.rename(detail))
+                let detail = self.names.rename(detail);
+                match property {
+                    Property::Crashed => format!("at step {step} a correct node crashed: {detail}"),
+                    _ => format!("{property} is violated at step {step}: {detail}"),
+                }
             }
             None => "nothing was violated".to_owned(),
         }
@@ -59,6 +63,7 @@ impl Run {
     /// The whole story.
     pub(super) fn sections(&self, deviations: &Deviations, known: Option<&(String, String)>) -> Vec<Section> {
         let mut sections = vec![
+            Section::new("In short", self.in_brief()),
             Section::new("The setting", self.setting(deviations, known)),
             Section::new("Who lied", self.liars()),
             Section::new("The network", self.network()),
@@ -68,8 +73,31 @@ impl Run {
         sections.retain(|section| !section.lines.is_empty());
         let said: String =
             sections.iter().flat_map(|section| &section.lines).map(|line| format!("{line}\n")).collect();
-        sections.insert(0, Section::new("How to read this", self.notation(&said)));
+        sections.insert(1, Section::new("How to read this", self.notation(&said)));
         sections
+    }
+
+    /// Who did what, and what came of it, in two or three sentences.
+    fn in_brief(&self) -> Vec<String> {
+        let mut lines = self.liars_in_short();
+        if lines.is_empty() {
+            lines.push("Nobody lied.".to_owned());
+        }
+        match self.violation.as_ref().map(|violation| violation.property) {
+            Some(Property::Agreement) => {
+                lines.extend(self.conflicting().and_then(|(one, two)| self.in_short(&one, &two)));
+            }
+            Some(Property::Termination) => lines.extend(self.clients_in_short()),
+            Some(_) | None => lines.push(self.outcome_in_short()),
+        }
+        vec![lines.join(" ")]
+    }
+
+    fn outcome_in_short(&self) -> String {
+        match &self.violation {
+            Some(violation) => format!("{}.", self.names.rename(&violation.detail)),
+            None => "Nothing was violated.".to_owned(),
+        }
     }
 
     fn notation(&self, said: &str) -> Vec<String> {
@@ -77,15 +105,18 @@ impl Run {
         let clients = match cluster.clients {
             0 => String::new(),
             1 => ", c0 is the client".to_owned(),
+            2 => ", c0 and c1 are the clients".to_owned(),
             n => format!(", c0 to c{} are the clients", n - 1),
         };
+        let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
+        let named = !legend.is_empty();
         let mut lines = vec![format!(
             "p0 to p{} are the replicas{clients}. A step is one event: a message is handed over, or a timer fires. \
-             A slot is a place in the log.",
-            cluster.n - 1
+             A slot is a place in the log.{}",
+            cluster.n - 1,
+            if named { " A value's name stands for the request and for its digest:" } else { "" }
         )];
-        let also = self.violated();
-        lines.extend(self.names.legend_of(&format!("{said}{also}")));
+        lines.extend(legend.into_iter().map(|line| format!("- {line}")));
         lines
     }
 
@@ -104,14 +135,20 @@ impl Run {
             cluster.quorum(),
             cluster.n
         )];
+        if self.scenario.adversary.crash_on_garbage {
+            lines.push(
+                "By the scenario's key adversary.crash-on-garbage nodes crash on bytes that do not decode."
+                    .to_owned(),
+            );
+        }
         if self.outcome.over_budget {
             lines.push("More replicas are faulty than the protocol promises to bear.".to_owned());
         }
         let Deviations { on, needed, cured } = deviations;
-        let broken = needed.iter().map(|flag| format!("- {}: {}", flag.name(), flag.about));
+        let broken = needed.iter().map(|flag| format!("- {flag}"));
         match (needed.len(), self.violation.is_some()) {
             (0, _) if *on == 0 => {
-                lines.push("The protocol is as it should be: no deviation is switched on.".to_owned())
+                lines.push("The protocol is as it should be: no deviation is switched on.".to_owned());
             }
             (0, _) => lines.push(format!(
                 "Of the {} switched on none is needed for this.",
@@ -157,29 +194,36 @@ impl Run {
 
     /// Those whom the violation is about in detail, the others by their decisions.
     fn saw(&self) -> Vec<String> {
-        let until = self.last_step();
+        let last = self.last_step();
         let violation = self.violation.as_ref();
         let slot = violation.and_then(|violation| violation.slot);
         let concerned =
             |seat: SeatName| violation.is_some_and(|v| v.slot.is_some() && v.nodes.contains(&seat.node));
+        let decisions = self.decisions();
+        let mut others: Vec<(String, Vec<String>)> = Vec::new();
         let mut lines = Vec::new();
         let replicas = self.recording.standings.iter().filter(|standing| !standing.seat.node.is_client());
         for Standing { seat, .. } in replicas {
-            let who = if self.is_byzantine(*seat) { " (Byzantine)" } else { "" };
-            let log = self.log(*seat, until);
+            let who = if self.is_byzantine(*seat) { format!("{seat} (Byzantine)") } else { seat.to_string() };
+            let log = self.log(*seat, last);
             if !concerned(*seat) {
-                lines.push(format!("{seat}{who} {log}."));
+                match others.iter_mut().find(|(known, _)| *known == log) {
+                    Some((_, seats)) => seats.push(who),
+                    None => others.push((log, vec![who])),
+                }
                 continue;
             }
-            lines.push(format!("{seat}{who} {log}. About slot {} it had heard:", slot.unwrap_or(Slot(0))));
-            let decided = self
-                .decisions()
-                .into_iter()
-                .filter(|d| d.seat == *seat && Some(d.slot) == slot && d.step <= until);
-            let until = decided.map(|d| d.step).max().unwrap_or(until);
-            lines.extend(self.heard(*seat, slot, until).into_iter().map(|line| format!("- {line}")));
-            lines.extend(self.unheard(*seat, slot, until).map(|line| format!("- {line}")));
+            lines.push(format!("{who} {log}. About slot {} it had heard:", slot.unwrap_or(Slot(0))));
+            let mut own =
+                decisions.iter().filter(|d| d.seat == *seat && Some(d.slot) == slot && d.step <= last);
+            let decision = own.next_back();
+            let until = decision.map_or(last, |decision| decision.step);
+            let mut heard = self.heard(*seat, slot, until);
+            heard.extend(self.told(*seat, slot, until));
+            heard.extend(decision.and_then(|decision| self.unheard(decision)));
+            lines.extend(heard.into_iter().map(|line| format!("- {line}")));
         }
+        lines.extend(others.into_iter().map(|(log, seats)| format!("{} {log}.", and(seats))));
         lines
     }
 
@@ -196,6 +240,7 @@ impl Run {
                 let Some((one, two)) = self.conflicting() else { return Vec::new() };
                 let mut lines = self.disagreement(&one, &two);
                 lines.extend(self.parting(violation.slot));
+                lines.push(format!("From step {} on their decisions conflict.", violation.step));
                 vec![Section::new("Why they disagree", lines)]
             }
             Property::Termination => {
@@ -272,7 +317,7 @@ impl Run {
 
     /// Who named a value for a slot first.
     fn origin(&self, value: &str, slot: Slot) -> Option<String> {
-        let proposed = |copy: &&turncoat_core::record::SentCopy| {
+        let proposed = |copy: &&SentCopy| {
             copy.round.is_some() && Self::is_about(copy, Some(slot)) && self.named(copy).contains(&value)
         };
         let first = self.recording.copies.iter().find(proposed)?;
@@ -289,7 +334,11 @@ impl Run {
     fn last_straw(&self, violation: &Violation) -> Vec<String> {
         let last = self.recording.copies.iter().find(|copy| received(copy) == Some(violation.step));
         let straw = last.map(|copy| {
-            let lie = self.lie(copy).map(|lie| format!(" It was a lie: {lie}.")).unwrap_or_default();
+            let lie = match (&copy.lie, self.lie(copy)) {
+                (Some(Falsehood::Garbage), _) => " It had been garbled on its way.".to_owned(),
+                (_, Some(lie)) => format!(" It was a lie: {lie}."),
+                (_, None) => String::new(),
+            };
             format!(
                 "At step {} {} received {} of {}.{lie}",
                 violation.step,

@@ -19,7 +19,7 @@ impl Run {
         if let Some(calm) = calm {
             lines.push(format!("From step {} on the network lost and delayed nothing any more.", calm.step));
         }
-        let decided = self.decisions().into_iter().filter(|d| self.is_correct(d.seat)).next_back();
+        let decided = self.decisions().into_iter().rfind(|d| self.is_correct(d.seat));
         let since = decided.as_ref().map_or(0, |last| last.step);
         lines.push(match &decided {
             Some(last) => {
@@ -58,14 +58,65 @@ impl Run {
     /// What everybody waits for, a line each; those who fare alike together.
     pub(super) fn waiting(&self) -> Vec<String> {
         let mut lines: Vec<(String, Vec<SeatName>)> = Vec::new();
-        for standing in &self.recording.standings {
+        let mut standings: Vec<&Standing> = self.recording.standings.iter().collect();
+        standings.sort_by_key(|standing| !standing.seat.node.is_client());
+        for standing in standings {
             let words = self.stands(standing);
             match lines.iter_mut().find(|(known, _)| *known == words) {
                 Some((_, seats)) => seats.push(standing.seat),
                 None => lines.push((words, vec![standing.seat])),
             }
         }
-        lines.iter().map(|(words, seats)| format!("{}: {words}.", and(seats))).collect()
+        let mut lines: Vec<String> =
+            lines.iter().map(|(words, seats)| format!("{}: {words}.", and(seats))).collect();
+        lines.extend(self.laggards());
+        lines
+    }
+
+    /// What those heard about their next slot who lag behind others.
+    fn laggards(&self) -> Vec<String> {
+        let correct =
+            self.recording.standings.iter().filter(|s| s.correct && s.alive && !s.seat.node.is_client());
+        let last = correct.clone().map(|standing| standing.vitals.decided).max();
+        let behind = correct.filter(|standing| Some(standing.vitals.decided) < last);
+        let line = |Standing { seat, vitals, .. }: &Standing| {
+            let next = vitals.decided.next();
+            let heard = self.heard(*seat, Some(next), self.last_step());
+            let more = if heard.len() > 2 { "; and more in later views" } else { "" };
+            let heard =
+                if heard.is_empty() { "nothing".to_owned() } else { heard[..heard.len().min(2)].join("; ") };
+            format!("- {seat} lags behind others. About slot {next} it heard {heard}{more}.")
+        };
+        behind.map(line).collect()
+    }
+
+    /// What clients wait for in the end; without clients, what replicas do.
+    pub(super) fn clients_in_short(&self) -> Vec<String> {
+        let waiting = |clients: bool| {
+            let mut lines: Vec<(String, Vec<SeatName>)> = Vec::new();
+            let standings = self.recording.standings.iter();
+            for standing in standings.filter(|s| s.correct && s.alive && s.seat.node.is_client() == clients) {
+                for waiting in &standing.vitals.waiting {
+                    let words = self.waits(standing.seat, waiting);
+                    match lines.iter_mut().find(|(known, _)| *known == words) {
+                        Some((_, seats)) => seats.push(standing.seat),
+                        None => lines.push((words, vec![standing.seat])),
+                    }
+                }
+            }
+            lines
+                .iter()
+                .map(|(words, seats)| {
+                    format!(
+                        "What {} wait{} for in the end: {words}.",
+                        and(seats),
+                        if seats.len() == 1 { "s" } else { "" }
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        let clients = waiting(true);
+        if clients.is_empty() { waiting(false) } else { clients }
     }
 
     fn stands(&self, standing: &Standing) -> String {
@@ -78,31 +129,33 @@ impl Run {
             words.push("Byzantine".to_owned());
         }
         if !seat.node.is_client() {
-            let between = if vitals.changing_view { ", which it has given up" } else { "" };
-            words.push(format!("in view {}{between}", vitals.view));
+            let between = if vitals.changing_view { "has given up view" } else { "in view" };
+            words.push(format!("{between} {}", vitals.view));
             words.push(match vitals.decided.0 {
                 0 => "nothing decided".to_owned(),
                 last => format!("decided up to slot {last}"),
             });
         }
-        words.extend(vitals.waiting.iter().map(|waiting| self.waits(*seat, waiting)));
+        let waiting =
+            vitals.waiting.iter().map(|waiting| format!("waiting for {}", self.waits(*seat, waiting)));
+        words.extend(waiting);
         if vitals.waiting.is_empty() {
-            words.push("waits for nothing".to_owned());
+            words.push("waiting for nothing".to_owned());
         }
         if !timers.is_empty() {
-            words.push(format!("armed: {}", and(timers.iter().map(|(timer, _)| timer))));
+            words.push(format!("armed timers: {}", and(timers.iter().map(|(timer, _)| timer))));
         }
         words.join("; ")
     }
 
-    /// `waits for 3 REPLYs about request 1 and has 2, of p1 and p2; p0 withheld its own`.
+    /// `3 REPLYs about request 1 has 2, of p1 and p2`.
     fn waits(&self, seat: SeatName, waiting: &Waiting) -> String {
         let Waiting { kind, about, have, need } = *waiting;
         let kinds = format!("{}{}", kind.to_uppercase(), if need == 1 { "" } else { "s" });
-        let needs = format!("waits for {need} {kinds} about {about}");
+        let needs = format!("{need} {kinds} about {about}");
         let has = match have.len() {
-            0 => " and has none".to_owned(),
-            got => format!(" and has {got}, of {}", and(have.iter())),
+            0 => ", has none".to_owned(),
+            got => format!(", has {got}, of {}", and(have.iter())),
         };
         format!("{needs}{has}{}", self.missing(seat, kind, about, have))
     }

@@ -16,7 +16,7 @@ const LANE: u32 = 92;
 const LINE: u32 = 21;
 /// A place where messages were sent, and nothing else is shown.
 const TICK: u32 = 11;
-const WORDS: u32 = 410;
+const WORDS: u32 = 480;
 /// Characters of the words at the right, and of the title.
 const COLUMNS: usize = 54;
 /// As many colours as there are for values.
@@ -44,7 +44,7 @@ pub(super) fn print(chart: &Chart) -> String {
     let mut shown = None;
     for line in &layout.lines {
         if shown != Some(line.step) {
-            let (x, y) = (LEFT - 26, line.y + 4);
+            let (x, y) = (LEFT - 10, line.y + 4);
             svg.line(format_args!(r#"<text class="step" x="{x}" y="{y}">{}</text>"#, line.step));
             shown = Some(line.step);
         }
@@ -76,7 +76,7 @@ fn description(chart: &Chart) -> String {
         "Sequence chart of {} messages among {}. Byzantine: {liars}; lies: {lies}. {}",
         chart.arrows.len(),
         names.join(", "),
-        chart.values.join("; ")
+        chart.legend().iter().map(|(_, value)| *value).collect::<Vec<_>>().join("; ")
     )
 }
 
@@ -109,7 +109,7 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(chart: &'a Chart) -> Self {
         let title = wrapped(&chart.title, 86);
-        let top = 40 + 22 * title.len() as u32 + 18 * chart.values.len() as u32 + 62;
+        let top = 40 + 22 * title.len() as u32 + 18 * chart.legend().len() as u32 + 62;
         let items = chart.items();
         let shown: Vec<u64> = items.iter().map(|&(step, _)| step).collect();
         let mut ticks: Vec<u64> =
@@ -155,7 +155,7 @@ impl<'a> Layout<'a> {
             ));
             y += 22;
         }
-        for (i, value) in self.chart.values.iter().enumerate() {
+        for (i, value) in self.chart.legend() {
             let (name, meaning) = value.split_once(" = ").unwrap_or(("", value));
             svg.line(format_args!(
                 r#"<rect class="value {}" x="{}" y="{}" width="16" height="14" rx="4"/><text class="letter" x="{}" y="{}">{}</text><text class="small" x="{}" y="{y}">{}</text>"#,
@@ -208,10 +208,17 @@ impl<'a> Layout<'a> {
         // Heads stop short of the lifeline, lost ones further away.
         let gap = if lost { 22 } else { 3 };
         let to = if to > from { to - gap } else { to + gap };
-        let colour = colour(arrow.values.first().copied());
+        let colour = colour(sole(arrow));
         svg.line(format_args!("<g><title>{}</title>", escaped(&arrow.text)));
         if arrow.lie.is_some() {
             svg.line(format_args!(r#"<line class="glow" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#));
+            let (x, y) = ((from + to) / 2, (start + end) / 2);
+            svg.line(format_args!(
+                r#"<rect class="tag" x="{}" y="{}" width="26" height="14" rx="7"/><text class="tagged" x="{x}" y="{}">lie</text>"#,
+                x - 13,
+                y - 18,
+                y - 7
+            ));
         }
         let class = match (lost, arrow.ignored()) {
             (true, _) => "lost",
@@ -239,24 +246,29 @@ impl<'a> Layout<'a> {
             Self::x(arrow.to) + 6,
             x - 6
         ));
-        for (i, (class, line)) in words(Item::Arrow(arrow)).into_iter().enumerate() {
-            let y = y + 4 + 15 * i as u32;
-            svg.line(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(&line)));
-        }
+        let name = |lifeline: usize| self.chart.lifelines[lifeline].name;
+        svg.line(format_args!(
+            r#"<text class="faint" x="{x}" y="{}">{} &#8594; {}</text>"#,
+            y + 4,
+            name(arrow.from),
+            name(arrow.to)
+        ));
+        self.lines(svg, words(Item::Arrow(arrow)), y);
     }
 
     fn mark(&self, svg: &mut Svg, mark: &Mark, y: u32) {
         let right = self.right() + 12;
         if mark.sign == Sign::Violation {
-            let width = self.width() - LEFT + 6;
+            let width = self.width() - LEFT - 12;
             svg.line(format_args!(
                 r#"<rect class="band" x="{}" y="{}" width="{width}" height="22" rx="5"/>"#,
-                LEFT - 16,
+                LEFT,
                 y - 11
             ));
             let text = mark.text.to_uppercase();
             svg.line(format_args!(
-                r#"<text class="verdict" x="{right}" y="{}">{}</text>"#,
+                r#"<text class="verdict" x="{}" y="{}">{}</text>"#,
+                right + 70,
                 y + 5,
                 escaped(&text)
             ));
@@ -299,22 +311,32 @@ impl<'a> Layout<'a> {
             };
             svg.line(sign);
         }
-        for (i, (class, line)) in words(Item::Mark(mark)).into_iter().enumerate() {
+        if let Some(lifeline) = mark.lifeline {
+            let name = self.chart.lifelines[lifeline].name;
+            svg.line(format_args!(r#"<text class="faint" x="{right}" y="{}">{name}</text>"#, y + 4));
+        }
+        self.lines(svg, words(Item::Mark(mark)), y);
+    }
+
+    /// Words, after the column for names.
+    fn lines(&self, svg: &mut Svg, lines: Vec<(&str, String)>, y: u32) {
+        let x = self.right() + 82;
+        for (i, (class, line)) in lines.into_iter().enumerate() {
             let y = y + 4 + 15 * i as u32;
-            let who = mark.lifeline.map(|lifeline| format!("{} ", self.chart.lifelines[lifeline].name));
-            let who = who.filter(|_| i == 0).unwrap_or_default();
-            svg.line(format_args!(
-                r#"<text class="{class}" x="{right}" y="{y}">{who}{}</text>"#,
-                escaped(&line)
-            ));
+            svg.line(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(&line)));
         }
     }
+}
+
+/// The only value that a message names.
+fn sole(arrow: &Arrow) -> Option<usize> {
+    <[usize; 1]>::try_from(arrow.values.as_slice()).ok().map(|[value]| value)
 }
 
 /// The words of a line, with their style.
 fn words(item: Item<'_>) -> Vec<(&'static str, String)> {
     match item {
-        Item::Mark(mark) => wrapped(&mark.text, COLUMNS - 4).into_iter().map(|line| ("said", line)).collect(),
+        Item::Mark(mark) => wrapped(&mark.text, COLUMNS).into_iter().map(|line| ("said", line)).collect(),
         Item::Arrow(arrow) => {
             let fate = match arrow.lost() {
                 Some(Loss::Network) => " (lost)",

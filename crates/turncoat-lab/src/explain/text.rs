@@ -7,7 +7,7 @@ use std::fmt::Write;
 use turncoat_core::record::Loss;
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
-use super::words::wrapped;
+use super::words::{packed, wrapped};
 
 /// The most columns of a line.
 const WIDTH: usize = 100;
@@ -41,24 +41,30 @@ pub(super) fn print(chart: &Chart) -> String {
         text.push_str(&canvas.row(&row));
     }
     text.push('\n');
-    let liars = chart.lifelines.iter().any(|lifeline| lifeline.byzantine);
-    let mut key = vec!["o--> a message, at the step in which it is received"];
-    if liars {
-        key.push("o==> a lie");
-        key.push("* Byzantine");
-    }
-    if chart.arrows.iter().any(|arrow| arrow.lost().is_some()) {
-        key.push("o..x lost");
-    }
-    key.extend(["# decides", "T timer"]);
-    let _ = writeln!(text, "{}", key.join("   "));
-    for value in &chart.values {
+    packed(key(chart), "   ", WIDTH).into_iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    for (_, value) in chart.legend() {
         let _ = writeln!(text, "{value}");
     }
     if let Some(left_out) = &chart.left_out {
         let _ = writeln!(text, "{left_out}");
     }
     text
+}
+
+/// What the signs mean, as far as there are any.
+fn key(chart: &Chart) -> Vec<&'static str> {
+    let marks = |wanted: fn(Sign) -> bool| chart.marks.iter().any(|mark| wanted(mark.sign));
+    let words = [
+        ("o--> message, at the step in which it arrives", true),
+        ("o==> lie", chart.arrows.iter().any(|arrow| arrow.lie.is_some())),
+        ("o..x lost or withheld", chart.arrows.iter().any(|arrow| arrow.lost().is_some())),
+        ("* Byzantine", chart.lifelines.iter().any(|lifeline| lifeline.byzantine)),
+        ("# decides", marks(|sign| matches!(sign, Sign::Decision(_)))),
+        ("T timer", marks(|sign| sign == Sign::Timer)),
+        ("$ result", marks(|sign| sign == Sign::Completion)),
+        ("X stops", marks(|sign| sign == Sign::Stop)),
+    ];
+    words.into_iter().filter(|(_, shown)| *shown).map(|(word, _)| word).collect()
 }
 
 /// The rows, in order.

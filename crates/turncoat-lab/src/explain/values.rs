@@ -7,6 +7,8 @@ use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::record::{Recording, What};
 
+use super::words::count;
+
 /// More values than letters have longer names.
 const LETTERS: usize = 26;
 
@@ -62,9 +64,13 @@ impl Names {
 
     /// What the names mean, a line each.
     pub(super) fn legend(&self) -> Vec<String> {
-        let line = |value: &Value| {
-            let Request { client, ts, op, .. } = value.request;
-            format!("{} = request {ts} of {client}, \"{op}\" (digest {})", value.name, value.texts[0])
+        let line = |Value { name, request, texts }: &Value| {
+            // The upper bits tell the streams of a twin's instances apart.
+            let number = request.ts & 0xff_ffff;
+            format!(
+                "{name} = request {number} of {}, \"{}\" (digest {})",
+                request.client, request.op, texts[0]
+            )
         };
         self.0.iter().map(line).collect()
     }
@@ -126,6 +132,7 @@ impl Names {
                 // The digest of a request beside the request.
                 Some(value) if last.as_ref() == Some(&value) => continue,
                 Some(value) => last.insert(value).clone(),
+                None if word.starts_with('[') => self.list(word),
                 None if content.starts_with('[') => format!("{label}={}", self.list(content)),
                 None => self.rename(word).split('=').map(number).collect::<Vec<_>>().join("="),
             };
@@ -138,10 +145,16 @@ impl Names {
     /// A list in short.
     pub(super) fn list(&self, text: &str) -> String {
         let inner = text.trim_start_matches('[').trim_end_matches(']');
-        let items = split(inner, ',').into_iter().map(|item| match self.named(item) {
-            named if named.is_empty() && item.len() > 12 => "..".to_owned(),
-            named if named.is_empty() => item.trim().to_owned(),
-            named => named.join("/"),
+        let items = split(inner, ',');
+        let long = |item: &&str| self.within(item).is_empty() && item.len() > 12 && !item.contains("=null");
+        if !items.is_empty() && items.iter().all(long) {
+            return format!("[{}]", count(items.len(), "item", "items"));
+        }
+        let items = items.into_iter().map(|item| match self.named(item) {
+            named if !named.is_empty() => named.join("/"),
+            _ if item.contains("=null") => "null".to_owned(),
+            _ if long(&item) => "..".to_owned(),
+            _ => item.trim().to_owned(),
         });
         format!("[{}]", items.collect::<Vec<_>>().join(", "))
     }

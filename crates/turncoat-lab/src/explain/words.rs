@@ -23,18 +23,32 @@ pub(super) fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// A sentence starts with a capital letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+}
+
 /// Lines of at most so many columns.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    packed(text.split_whitespace(), " ", width)
+}
+
+/// Lines of at most so many columns, broken between items only.
+pub(super) fn packed<'a>(
+    items: impl IntoIterator<Item = &'a str>,
+    separator: &str,
+    width: usize,
+) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for item in items {
         let last = lines.last_mut().expect("a line");
         if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
+            last.push_str(item);
+        } else if last.chars().count() + separator.len() + item.chars().count() <= width {
+            last.extend([separator, item]);
         } else {
-            lines.push(word.to_owned());
+            lines.push(item.to_owned());
         }
     }
     lines
