@@ -1,6 +1,29 @@
-//! The command line that started this process, to be given once more.
+//! How this process was started, for those who are to start it once more.
 
 use std::env;
+use std::path::Path;
+
+use clap::Command;
+use clap::builder::StyledStr;
+
+use crate::registry;
+
+/// The program, as people type it.
+///
+/// With protocols of one's own it is another binary in each crate. `cargo run` builds it again where cargo has started
+/// it: who has mended the protocol does not want the old one.
+pub(crate) fn program() -> String {
+    if registry::own().is_empty() {
+        return "turncoat".to_owned();
+    }
+    let binary = env::args().next().unwrap_or_default();
+    let profile = Path::new(&binary).parent().and_then(Path::file_name).unwrap_or_default();
+    match (env::var_os("CARGO"), profile.to_str()) {
+        (Some(_), Some("debug")) => "cargo run --".to_owned(),
+        (Some(_), Some("release")) => "cargo run --release --".to_owned(),
+        _ => quoted(&binary),
+    }
+}
 
 /// The command line with one more option, if it does not have it yet.
 pub(crate) fn with(option: &str) -> String {
@@ -8,8 +31,20 @@ pub(crate) fn with(option: &str) -> String {
     if !words.iter().any(|word| word == option) {
         words.push(option.to_owned());
     }
-    let words = words.iter().map(|word| quoted(word));
-    words.fold("turncoat".to_owned(), |line, word| line + " " + &word)
+    words.iter().fold(program(), |line, word| line + " " + &quoted(word))
+}
+
+/// A command whose help names the program as people type it.
+pub(crate) fn renamed(mut command: Command) -> Command {
+    let named = |text: &StyledStr| text.to_string().replace("turncoat ", &format!("{} ", program()));
+    if let Some(text) = command.get_after_help().map(named) {
+        command = command.after_help(text);
+    }
+    let command = command.mut_args(|arg| match arg.get_help().map(named) {
+        Some(text) => arg.help(text),
+        None => arg,
+    });
+    command.mut_subcommands(renamed)
 }
 
 /// A word as a shell takes it.

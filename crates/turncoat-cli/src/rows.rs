@@ -12,7 +12,7 @@ use turncoat_core::scenario::Scenario;
 use turncoat_lab::suite::Bug;
 use turncoat_lab::suspects::{OTHER, Suspects};
 
-use crate::{files, registry};
+use crate::{again, files, registry};
 
 /// The files of the suite: an installed command has no repository.
 #[derive(Embed)]
@@ -36,7 +36,7 @@ impl Rows {
             Some((path.strip_suffix(".toml")?.to_owned(), String::from_utf8_lossy(&file.data).into_owned()))
         };
         let texts = Suite::iter().filter_map(|path| row(&path)).collect();
-        Self { folder: "suite".to_owned(), see: "`turncoat list bugs`".to_owned(), texts }
+        Self { folder: "suite".to_owned(), see: format!("`{} list bugs`", again::program()), texts }
     }
 
     /// Those of a folder.

@@ -15,9 +15,9 @@ use turncoat_lab::summary::{Ends, Finding, Summary};
 use crate::cases::{Case, Cases, Verdict};
 use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
-use crate::out;
 use crate::progress::rate;
 use crate::show::row;
+use crate::{again, out};
 
 /// A campaign that is over.
 pub(crate) struct Tally<'a> {
@@ -75,7 +75,7 @@ impl Tally<'_> {
 
     /// The command that runs the first violation of a property again.
     pub(crate) fn replay(&self, property: Property) -> Option<String> {
-        self.files.get(&property).map(|filed| format!("turncoat replay {}", filed.path.display()))
+        self.files.get(&property).map(|filed| format!("{} replay {}", again::program(), filed.path.display()))
     }
 
     /// All that was asked, for machines.

@@ -150,7 +150,14 @@ pub trait State {
     /// A stable hash.
     fn state_hash(&self) -> u64;
     /// As JSON, for tables and diffs.
-    fn json(&self) -> serde_json::Value;
+    ///
+    /// # Errors
+    /// If JSON cannot say it: a map whose keys are neither text nor numbers, for instance.
+    fn try_json(&self) -> serde_json::Result<serde_json::Value>;
+    /// As JSON, or else the reason why not.
+    fn json(&self) -> serde_json::Value {
+        self.try_json().unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+    }
     /// As Rust shows it.
     fn debug(&self) -> String;
 }
@@ -159,8 +166,8 @@ impl<T: Hash + Debug + Serialize> State for T {
     fn state_hash(&self) -> u64 {
         stable_hash(0x57A7E, self)
     }
-    fn json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+    fn try_json(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(self)
     }
     fn debug(&self) -> String {
         format!("{self:?}")

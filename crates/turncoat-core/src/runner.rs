@@ -4,6 +4,7 @@ use crate::flags::Flag;
 use crate::message::{Message, MutationTable};
 use crate::node::Protocol;
 use crate::outcome::{Outcome, Violation};
+use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::sim::{Sample, Sim};
@@ -24,6 +25,10 @@ pub trait Runner {
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
+    /// The same run, and what its messages and nodes are like.
+    fn sample(&mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Outcome, ScenarioError>;
+    /// The run as it would be if a liar of it talked nonsense all the time.
+    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError>;
 }
 
 impl<P: Protocol> Runner for Sim<P> {
@@ -50,6 +55,18 @@ impl<P: Protocol> Runner for Sim<P> {
     }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)
+    }
+    fn sample(&mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Outcome, ScenarioError> {
+        self.reset_keeping(scenario)?;
+        let outcome = self.run();
+        self.look_at_messages(samples);
+        self.look_at_nodes(samples);
+        Ok(outcome)
+    }
+    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError> {
+        self.reset_keeping(scenario)?;
+        self.run_pestered(scenario.seed.0, nonsense);
+        Ok(())
     }
 }
 

@@ -260,27 +260,25 @@ impl Campaign<'_> {
         if self.entry.runner().execute(scenario).map_err(impossible)? == *outcome {
             return Ok(());
         }
-        let differs = first_difference(self.entry, scenario).map_err(impossible)?;
+        let record = || self.entry.runner().record(scenario).map_err(impossible);
+        let (one, two) = (record()?.1, record()?.1);
+        let differs = first_difference(&one.events, &two.events).unwrap_or_else(|| SELDOM.to_owned());
         Err(CampaignError::Differs { index, differs })
     }
 }
 
+/// What to say of a run that was another one, when two recordings of it are equal.
+pub(crate) const SELDOM: &str = "comes to another outcome now and then, though not when it was recorded";
+
 /// Where two executions of a scenario part.
-fn first_difference(entry: &Entry, scenario: &Scenario) -> Result<String, ScenarioError> {
-    let (_, one) = entry.runner().record(scenario)?;
-    let (_, two) = entry.runner().record(scenario)?;
-    let same = one.events.iter().zip(&two.events).take_while(|(a, b)| a == b).count();
+pub(crate) fn first_difference(one: &[Event], two: &[Event]) -> Option<String> {
+    let same = one.iter().zip(two).take_while(|(a, b)| a == b).count();
     let line = |events: &[Event]| {
         let event = events.get(same).map(|event| event.to_string().trim_start().to_owned());
         event.unwrap_or_else(|| "nothing more".to_owned())
     };
-    let step = one.events.get(same).or(two.events.get(same)).map(|event| event.step);
-    Ok(match step {
-        Some(step) => {
-            format!("differs from step {step}: `{}`, then `{}`", line(&one.events), line(&two.events))
-        }
-        None => "comes to another outcome now and then, though not when it was recorded".to_owned(),
-    })
+    let step = one.get(same).or(two.get(same))?.step;
+    Some(format!("differs from step {step}: `{}`, then `{}`", line(one), line(two)))
 }
 
 /// Lets the other workers go when one panics; they would wait for its batch for ever.

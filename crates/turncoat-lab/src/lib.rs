@@ -13,6 +13,7 @@ pub mod explain;
 pub mod files;
 pub mod liveness;
 mod order;
+pub mod preflight;
 #[cfg(feature = "store")]
 pub mod report;
 pub mod shrink;

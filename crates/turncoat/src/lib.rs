@@ -10,6 +10,7 @@
 //! | a replicated service | [`Clients`], [`History`], [`Checkpoints`], [`Window`] |
 //! | clients | [`QuorumClient`], [`Service`], or [`NoClient`] |
 //! | tests | [`macro@test`], [`check()`], [`Scenario`], [`Story`], [`execute`] |
+//! | the command with your protocol in it | `registry!`, with the feature `cli` |
 #![forbid(unsafe_code)]
 
 // `#[turncoat::test]` names this crate by its own name, also from within.
@@ -25,6 +26,9 @@ pub use turncoat_strategies as strategies;
 #[doc(inline)]
 pub use prelude::*;
 pub use turncoat_derive::test;
+
+#[cfg(feature = "cli")]
+pub use turncoat_cli::registry;
 
 /// All that authors need, in one line: `use turncoat::prelude::*`.
 ///

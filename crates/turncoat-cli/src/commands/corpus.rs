@@ -158,9 +158,7 @@ fn run(folder: &Folder, output: &Output) -> Result<Exit> {
         out::line(&summary)?;
     }
     if count(Standing::Fixed) + count(Standing::Stale) + count(Standing::Changed) > 0 {
-        out::log(
-            "`turncoat corpus prune` removes what is fixed or stale, and writes down anew what has changed",
-        );
+        out::log("`corpus prune` removes what is fixed or stale, and writes down anew what has changed");
     }
     let cases = Cases {
         suite: "corpus".to_owned(),

@@ -17,7 +17,7 @@ use crate::expect::{self, Wanted};
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::show::{self, Shown};
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
 Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved. With
@@ -130,9 +130,9 @@ impl Args {
             (Some(bug), _) => format!("--bug {bug}"),
             (None, file) => file.iter().map(|file| file.display().to_string()).collect(),
         };
-        let words = |property| {
-            Some((property, format!("{}\nturncoat replay {subject}", outcome.violation(property)?)))
-        };
+        let replay = format!("{} replay", again::program());
+        let words =
+            |property| Some((property, format!("{}\n{replay} {subject}", outcome.violation(property)?)));
         Property::ALL.into_iter().filter_map(words).collect()
     }
 }

@@ -26,10 +26,14 @@ fn without_arguments_it_prints_its_help() {
 #[test]
 fn every_command_has_help_with_an_example() {
     for command in [
+        "new",
         "list",
+        "check",
         "run",
         "fuzz",
         "replay",
+        "shrink",
+        "tune",
         "suite",
         "suite verify",
         "suite hunt",

@@ -2,11 +2,13 @@
 
 mod bad_input;
 mod campaigns;
+mod check;
 mod ci;
 mod config;
 mod corpus;
 mod experiments;
 mod help;
+mod new;
 mod replays;
 mod report;
 mod runs;

@@ -41,8 +41,10 @@ mod events;
 mod hand;
 mod lies;
 mod look;
+mod pester;
 mod quiet;
 mod rounds;
+mod sample;
 mod send;
 mod setup;
 

@@ -34,6 +34,14 @@ impl<P: Protocol> Sim<P> {
         Ok(())
     }
 
+    /// As [`Sim::reset`], and keeps all messages to the end of the run.
+    pub(crate) fn reset_keeping(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.prepare(scenario)?;
+        self.slab.keep = true;
+        self.start();
+        Ok(())
+    }
+
     pub(super) fn prepare(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         if scenario.schema == 0 {
             return Err(invalid(format!("schema 0 never was: the first is 1, the present one {SCHEMA}")));
