@@ -30,7 +30,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "symmetry",
         default: "none",
-        about: "leave out what differs in names alone: none, of twins (p0.a and p0.b), honest replicas, or all",
+        about: "leave out what differs in names alone: none, twins (p0.a and p0.b), honest (the others), or all",
     },
     Param { name: "blocks", default: "any", about: "quorum: in each round some block holds a quorum" },
     Param {
