@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
+use turncoat_core::strategy::Space;
 use turncoat_lab::corpus::{Filed, How};
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
@@ -29,6 +30,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) seconds: f64,
     pub(crate) interrupted: bool,
     pub(crate) summary: Summary,
+    /// The scenarios that there are, where they are counted.
+    pub(crate) space: Option<Space>,
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// Where it was saved.
@@ -134,6 +137,11 @@ impl Tally<'_> {
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "runs": runs,
+            "space": self.space.map(|space| json!({
+                // A number of JSON is not always exact.
+                "scenarios": space.scenarios.map(|scenarios| scenarios.to_string()),
+                "in_order": space.in_order,
+            })),
             "violating": self.summary.violating,
             "violations": violations,
             "first": firsts,
@@ -181,6 +189,9 @@ impl Tally<'_> {
         if *runs == 0 {
             return Ok(());
         }
+        if let Some(space) = self.space {
+            row("scenarios", covered(*runs, space))?;
+        }
         let counts =
             violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
         row("violations", none_or(&counts.collect::<Vec<_>>()))?;
@@ -222,6 +233,20 @@ impl Tally<'_> {
 fn violated(Finding { index, violation, .. }: &Finding) -> String {
     let Violation { property, step, detail, .. } = violation;
     format!("{property} violated in run {index} at step {step}: {detail}")
+}
+
+/// Which of all scenarios were run.
+fn covered(runs: u64, space: Space) -> String {
+    let all = match space.scenarios {
+        None => "more than 2^128".to_owned(),
+        Some(scenarios @ 0..1_000_000_000_000) => scenarios.to_string(),
+        Some(scenarios) => format!("{:.2e}", scenarios as f64),
+    };
+    match space.in_order {
+        true if space.runs() == Some(runs) => format!("all {all}"),
+        true => format!("0 to {} of {all}", runs - 1),
+        false => format!("{runs} drawn from {all}"),
+    }
 }
 
 fn none_or(items: &[String]) -> String {

@@ -84,6 +84,10 @@ pub trait Protocol: Sized + 'static {
     fn origin() -> RoundKey {
         RoundKey { slot: Slot(u32::from(Self::PHASES > 0)), ..RoundKey::default() }
     }
+    /// Which view it is, counted from 1. It sees a liar's values too.
+    fn nth_view(view: View) -> u32 {
+        view.next().0.saturating_sub(Self::origin().view.0)
+    }
     /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
     /// overflow.
     fn number(key: RoundKey) -> u32 {
@@ -237,7 +241,7 @@ pub struct Cluster {
     pub f: usize,
     /// Clients.
     pub clients: usize,
-    /// The leaders that the scenario prescribes, by view.
+    /// The leaders that the scenario prescribes, of the first view and those after it.
     pub leaders: Vec<NodeId>,
     /// Whom each replica trusts (all, where the protocol has no such notion).
     pub trust: Vec<NodeSet>,
@@ -304,7 +308,8 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        match self.cluster.leaders.get(view.0 as usize) {
+        let nth = P::nth_view(view) as usize;
+        match nth.checked_sub(1).and_then(|index| self.cluster.leaders.get(index)) {
             Some(&leader) => leader,
             None => P::leader(view, self.cluster),
         }

@@ -141,7 +141,7 @@ pub struct ClusterSpec {
     pub f: usize,
     /// Clients.
     pub clients: usize,
-    /// The leader of each view from 0 on; the protocol's rule where the table ends.
+    /// The leader of each view from the first on; the protocol's rule where the table ends.
     pub leaders: Vec<NodeId>,
     /// Whom each replica trusts.
     pub trust: Trust,
@@ -249,6 +249,8 @@ pub enum Goal {
     Committed,
     /// Every correct replica has decided this slot.
     Height(u32),
+    /// Nothing: the run goes on to its limits, and termination is not judged.
+    None,
 }
 
 /// How messages travel.
@@ -441,17 +443,27 @@ pub struct Limits {
     pub in_flight: usize,
     /// Ticks.
     pub time: Time,
+    /// Views: when all correct replicas have left so many, messages in flight are still delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<u32>,
     /// Ticks during which timers may still fire once the goal is reached, for replicas that lag behind.
     /// Messages in flight are delivered anyway.
     pub linger: Time,
-    /// Events that a run goes on at the most once its goal is reached.
+    /// Events that a run goes on at the most once its goal is reached or its views are over.
     #[serde(serialize_with = "capped")]
     pub tail: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: None, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
+        Self {
+            steps: None,
+            in_flight: 20_000,
+            time: Time(1_000_000_000),
+            views: None,
+            linger: Time(0),
+            tail: 2_000,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use clap::ArgGroup;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
+use turncoat_core::strategy::Space;
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::shrink::Shrunk;
@@ -142,7 +143,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     if let Some(time) = keys.time {
         stop.after(time);
     }
-    let mut progress = Progress::new(clock, campaign.runs).within(keys.time);
+    let space = campaign.space()?;
+    let runs = campaign.runs.into_iter().chain(space.and_then(Space::runs)).min();
+    let mut progress = Progress::new(clock, runs).within(keys.time);
     let mut found_at = BTreeMap::new();
     let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
     let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
@@ -184,6 +187,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         shrunk,
         unrepeatable: unrepeatable(&prepared.entry, &summary),
         summary,
+        space,
         found_at,
     };
     if args.output.json() {

@@ -27,7 +27,7 @@ use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
 use crate::part::Scope;
 use crate::persona::Face;
-use crate::plan::{Adversary, Verdict};
+use crate::plan::{Adversary, LastRounds, Verdict};
 use crate::queue::Queue;
 use crate::record::{Loss, What};
 use crate::rng::Rng;
@@ -156,7 +156,7 @@ pub struct Sim<P: Protocol> {
     /// Whether a script says what happens.
     scripted: bool,
     adversary: Option<Box<dyn Adversary>>,
-    last_fault_round: Option<u64>,
+    last_fault_rounds: LastRounds,
     faces: Vec<Face>,
     deeds: VecDeque<Triggered>,
     /// The first message of each kind that each seat sent, where a liar may send it again.
@@ -185,6 +185,8 @@ pub struct Sim<P: Protocol> {
     look_step: u64,
     calm: bool,
     goal_at: Option<(Time, u64)>,
+    /// When all correct replicas had left the views that the limits allow.
+    views_over_at: Option<(Time, u64)>,
     /// The step up to which the run need not be asked whether it has ended.
     last_step: u64,
     injected: Injected,
@@ -232,7 +234,7 @@ impl<P: Protocol> Sim<P> {
             attended: false,
             scripted: false,
             adversary: None,
-            last_fault_round: None,
+            last_fault_rounds: LastRounds::default(),
             faces: Vec::new(),
             deeds: VecDeque::new(),
             firsts: FxHashMap::default(),
@@ -256,6 +258,7 @@ impl<P: Protocol> Sim<P> {
             look_step: 0,
             calm: false,
             goal_at: None,
+            views_over_at: None,
             last_step: 0,
             injected: Injected::default(),
             lies: SmallVec::new(),
@@ -365,7 +368,7 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// Most steps need not be looked at: `last_step` is where the limits may end the run, or 0 once the goal is
-    /// reached. The limits on time and messages in flight are looked at every so many steps.
+    /// reached or the views are over. The limits on time and messages in flight are looked at every so many steps.
     #[inline]
     fn ended(&mut self) -> bool {
         self.io.step >= self.last_step && self.really_ended()
@@ -383,19 +386,19 @@ impl<P: Protocol> Sim<P> {
         } else {
             None
         };
-        self.end = match (self.goal_at, limit) {
+        let end = if self.goal_at.is_some() { End::Goal } else { End::Limit(limit.unwrap_or("views")) };
+        self.end = match (self.goal_at.or(self.views_over_at), limit) {
             (None, None) => None,
-            (None, Some(limit)) => Some(End::Limit(limit)),
-            (Some(_), Some(_)) => Some(End::Goal),
+            (_, Some(_)) => Some(end),
             (Some((time, step)), None) => {
                 let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
                 let over = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
                 // A script is played to its end.
                 let more = self.script.next < self.script.actions.script.len();
-                (!more && (over || self.io.step > step + limits.tail)).then_some(End::Goal)
+                (!more && (over || self.io.step > step + limits.tail)).then_some(end)
             }
         };
-        if self.goal_at.is_none() {
+        if self.goal_at.is_none() && self.views_over_at.is_none() {
             self.last_step = (self.io.step + 64).min(self.steps);
         }
         self.end.is_some()
@@ -478,7 +481,8 @@ impl<P: Protocol> Sim<P> {
         if !self.checks.is_empty() {
             self.judge_checks();
         }
-        let unfinished = self.goal_at.is_none() && !matches!(end, End::Stopped | End::Goal);
+        let cut_short = matches!(end, End::Stopped | End::Limit("views"));
+        let unfinished = self.goal_at.is_none() && !cut_short && !self.io.ledger.goal_is_none();
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Held, Number, Sim, Triggered};
+use super::{Held, Number, Round, Sim, Triggered};
 use crate::fault::{Form, RoundSource};
 use crate::ids::{NodeId, NodeSet, Seat, Time};
 use crate::message::{Message, RoundKey};
@@ -102,6 +102,7 @@ impl<P: Protocol> Sim<P> {
         sending: u32,
     ) -> Sent {
         let round = self.rounds[src.index()];
+        let own = key.unwrap_or(round.key);
         Sent {
             src,
             dst,
@@ -110,8 +111,9 @@ impl<P: Protocol> Sim<P> {
             slot: msg.slot(),
             sending,
             sender_max: round.number,
-            named: key.map_or(0, P::number),
-            sender_view: round.key.view,
+            named: P::number(own),
+            view: P::nth_view(own.view),
+            sender_view: P::nth_view(round.key.view),
             global: self.highest_round,
             step: self.io.step,
             now: self.io.time,
@@ -280,7 +282,7 @@ impl<P: Protocol> Sim<P> {
         let position = match held.source {
             RoundSource::SenderMax => round.number,
             RoundSource::Named => P::number(round.key),
-            RoundSource::View | RoundSource::SenderView => round.key.view.0,
+            RoundSource::View | RoundSource::SenderView => P::nth_view(round.key.view),
             RoundSource::Global => self.highest_round,
         };
         u64::from(position) > held.until
@@ -294,24 +296,30 @@ impl<P: Protocol> Sim<P> {
         }
         round.number = round.number.saturating_add(P::advance(round.key, key).max(1));
         round.key = key;
-        let number = round.number;
-        self.highest_round = self.highest_round.max(number);
+        self.highest_round = self.highest_round.max(round.number);
         if !self.held.is_empty() {
             self.release(Self::has_left);
         }
-        if let Some(last) = self.last_fault_round
-            && !self.calm
-            && !self.scripted
-            && u64::from(number) > last
-        {
-            let left = |seat: Seat| u64::from(self.rounds[seat.index()].number) > last;
-            let correct = self.io.ledger.correct();
-            let mut replicas = self.io.seats.replicas().iter().filter(|&seat| correct.contains(seat));
-            if replicas.all(|seat| left(seat) || !self.alive.contains(seat)) {
-                // Now, at the next look: not in the middle of a broadcast.
-                self.calm_at.0 = self.io.step;
-                self.look_step = 0;
-            }
+        let last = self.last_fault_rounds;
+        let faults_over = move |round: &Round| last.over(round.number, P::nth_view(round.key.view));
+        if !self.calm && !self.scripted && self.all_have(seat, faults_over) {
+            // Now, at the next look: not in the middle of a broadcast.
+            self.calm_at.0 = self.io.step;
+            self.look_step = 0;
         }
+        let views = self.limits.views.unwrap_or(u32::MAX);
+        let views_over = move |round: &Round| P::nth_view(round.key.view) > views;
+        if self.views_over_at.is_none() && self.all_have(seat, views_over) {
+            self.views_over_at = Some((self.io.time, self.io.step));
+            self.last_step = 0;
+        }
+    }
+
+    /// Whether `seat` has got so far, and all correct replicas that have not stopped have too.
+    fn all_have(&self, seat: Seat, so_far: impl Fn(&Round) -> bool) -> bool {
+        let has = |seat: Seat| so_far(&self.rounds[seat.index()]);
+        let correct = self.io.ledger.correct();
+        let waited_for = |&other: &Seat| correct.contains(other) && self.alive.contains(other);
+        has(seat) && self.io.seats.replicas().iter().filter(waited_for).all(has)
     }
 }
