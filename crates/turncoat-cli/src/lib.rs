@@ -13,7 +13,6 @@ mod config;
 mod config_file;
 mod exit;
 mod expect;
-mod files;
 mod github;
 mod junit;
 mod out;
@@ -22,6 +21,7 @@ mod progress;
 mod registry;
 mod rows;
 mod searcher;
+mod series;
 mod setup;
 mod shelf;
 mod show;
@@ -35,9 +35,11 @@ use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use turncoat_core::runner::Entry;
+use turncoat_lab::files;
 
 use crate::commands::{
-    check, compare, experiment, fuzz, list, new, replay, report, run, shrink, speed, suite, tune,
+    check, compare, corpus, experiment, explain, fuzz, list, new, replay, report, run, shrink, speed, suite,
+    tune,
 };
 use crate::exit::Exit;
 
@@ -79,7 +81,9 @@ enum Command {
     Run(run::Args),
     Fuzz(fuzz::Args),
     Replay(replay::Args),
+    Explain(explain::Args),
     Shrink(shrink::Args),
+    Corpus(corpus::Args),
     Suite(suite::Args),
     Experiment(experiment::Args),
     Tune(tune::Args),
@@ -120,7 +124,9 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
+        Some(Command::Explain(args)) => explain::explain(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
+        Some(Command::Corpus(args)) => corpus::corpus(&args),
         Some(Command::Suite(args)) => suite::suite(&args),
         Some(Command::Experiment(args)) => experiment::experiment(&args),
         Some(Command::Tune(args)) => tune::tune(&args),

@@ -7,7 +7,7 @@ use crate::outcome::{Outcome, Violation};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sim::Sim;
+use crate::sim::{Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
 pub trait Runner {
@@ -21,6 +21,8 @@ pub trait Runner {
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    /// The same run, with a sample of the correct replicas at the end of each round.
+    fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
     /// The same run, and what its messages and nodes are like.
@@ -46,6 +48,10 @@ impl<P: Protocol> Runner for Sim<P> {
         self.reset_recording(scenario)?;
         let outcome = self.run();
         Ok((outcome, self.recording()))
+    }
+    fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_sampled())
     }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)

@@ -2,8 +2,10 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod corpus;
 pub(crate) mod detect;
 pub(crate) mod experiment;
+pub(crate) mod explain;
 pub(crate) mod fuzz;
 pub(crate) mod hunt;
 pub(crate) mod list;

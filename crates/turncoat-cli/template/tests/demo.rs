@@ -1,19 +1,12 @@
-//! Each test runs the protocol 10,000 times. In each run one replica lies, and the network splits.
+//! Each test runs the protocol 10,000 times; in each run one replica lies, and the network splits.
+//! What breaks it is explained, and kept in `turncoat-corpus` to be run again.
 
-use turncoat::{Property, Scenario, fuzz};
+use demo::Board;
+use turncoat::Property;
 
-fn found(flags: &[&str]) -> Vec<Property> {
-    let base = Scenario::new("demo").with("protocol.flags", flags.to_vec().into()).expect("flags");
-    let summary = fuzz::<demo::Board>(&base, "byzzfuzz", &[], 10_000).expect("a campaign");
-    summary.first.into_keys().collect()
-}
+#[turncoat::test(Board, runs = 10_000)]
+fn the_protocol_keeps_its_promises() {}
 
-#[test]
-fn the_protocol_keeps_its_promises() {
-    assert_eq!(found(&[]), []);
-}
-
-#[test]
-fn who_passes_a_request_on_can_change_it_if_nobody_looks_at_signatures() {
-    assert!(found(&["unsigned"]).contains(&Property::Validity));
-}
+/// Who passes a request on can change it, if nobody looks at signatures.
+#[turncoat::test(Board, runs = 10_000, flag = "unsigned", finds = Property::Validity)]
+fn the_bug_is_found() {}

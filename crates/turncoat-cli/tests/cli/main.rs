@@ -5,6 +5,7 @@ mod campaigns;
 mod check;
 mod ci;
 mod config;
+mod corpus;
 mod experiments;
 mod help;
 mod new;

@@ -1,12 +1,13 @@
 //! A run with a liar in it that talks nonsense all the time.
 
-use super::{Described, Sim, quiet};
+use super::{Sim, quiet};
 use crate::hash::stable_hash;
 use crate::ids::{NodeId, NodeSet, Seat};
 use crate::message::{Message, apply};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Property;
+use crate::part::Described;
 use crate::part::Liar;
 use crate::probe::Nonsense;
 use crate::rng::{Purpose, Rng};

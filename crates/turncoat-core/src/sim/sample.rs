@@ -1,9 +1,10 @@
 //! Looking at the messages and nodes of a run that is over.
 
-use super::{AnyNode, Described, Sim};
+use super::{AnyNode, Sim};
 use crate::ids::{NodeSet, Seat};
 use crate::message::{Message, apply};
 use crate::node::{Protocol, State};
+use crate::part::Described;
 use crate::part::Liar;
 use crate::probe::{Kind, Samples};
 use crate::rng::{Purpose, Rng};

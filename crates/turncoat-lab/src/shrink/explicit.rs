@@ -27,7 +27,7 @@ impl Shrinker<'_> {
     pub(super) fn record(&mut self) -> (Vec<Event>, Vec<Action>) {
         self.executions += 1 + self.violation.step / LONG;
         let Ok((_, recording)) = self.runner.record(&self.best) else { return Default::default() };
-        let Recording { mut events, script } = recording;
+        let Recording { mut events, script, .. } = recording;
         events.retain(|event| event.step <= self.violation.step);
         (events, up_to(script, self.violation.step))
     }

@@ -59,7 +59,8 @@ pub struct Size {
 }
 
 impl Size {
-    fn of(scenario: &Scenario, violation: &Violation) -> Self {
+    /// That of a scenario with what it violates.
+    pub fn of(scenario: &Scenario, violation: &Violation) -> Self {
         Self {
             events: violation.step,
             faults: scenario.adversary.faults.len(),
@@ -156,6 +157,13 @@ pub fn shrink(
     }
     let stopped = if shrinker.over() { Stopped::Budget } else { Stopped::Fixpoint };
     shrinker.finish(before, stopped)
+}
+
+/// Whether a scenario is smaller than another, whatever they are expected to show.
+pub fn smaller(scenario: &Scenario, than: &Scenario) -> bool {
+    let bare = |scenario: &Scenario| Scenario { expect: None, tests: Vec::new(), ..scenario.clone() };
+    let (scenario, than) = (bare(scenario), bare(than));
+    rank::Rank::of(&scenario).below(&scenario, &rank::Rank::of(&than), &than)
 }
 
 /// What a candidate must show.
