@@ -6,9 +6,19 @@ use super::turncoat;
 fn without_arguments_it_prints_its_help() {
     let ran = turncoat("");
     assert_eq!(ran.code, 0);
-    for word in
-        ["fuzz", "replay", "list", "run", "suite", "experiment", "report", "compare", "speed", "Exit codes"]
-    {
+    for word in [
+        "fuzz",
+        "replay",
+        "explain",
+        "list",
+        "run",
+        "suite",
+        "experiment",
+        "report",
+        "compare",
+        "speed",
+        "Exit codes",
+    ] {
         assert!(ran.out.contains(word), "{}", ran.out);
     }
 }
@@ -20,6 +30,7 @@ fn every_command_has_help_with_an_example() {
         "run",
         "fuzz",
         "replay",
+        "explain",
         "suite",
         "suite verify",
         "suite hunt",

@@ -5,6 +5,7 @@ mod campaigns;
 mod ci;
 mod config;
 mod experiments;
+mod explains;
 mod help;
 mod replays;
 mod report;
