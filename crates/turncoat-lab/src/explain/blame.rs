@@ -46,7 +46,7 @@ impl Run {
             let mut deeds: Vec<String> = Vec::new();
             let faces = self.heard_by(node);
             if !self.faces(node).is_empty() {
-                deeds.push(format!("had {} faces ({})", faces.len(), faces.join(", ")));
+                deeds.push(format!("had {} faces ({})", faces.len(), faces.join("; ")));
             }
             for group in self.lies_of(node).iter().take(3) {
                 let (copy, to) = (group[0], receivers(group));
@@ -81,7 +81,7 @@ impl Run {
             _ => None,
         }));
         if !lines.is_empty() {
-            lines.push(format!("{}.", self.heard_by(node).join(", ")));
+            lines.push(format!("{}.", self.heard_by(node).join("; ")));
         }
         lines
     }
@@ -249,7 +249,7 @@ fn face(persona: &Persona) -> String {
     match form {
         Form::Instance => {
             format!(
-                "{of} has a second face with the same key, which {} hear instead: it believes {believes}.",
+                "{of} has a second face with the same key, heard by {} instead of the first: it believes {believes}.",
                 and(to)
             )
         }
