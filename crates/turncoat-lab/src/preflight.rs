@@ -22,7 +22,7 @@ const NONSENSE: u64 = 100;
 const STEPS: u64 = 3000;
 
 /// How many messages of a kind must have been seen to say that something never changes in it.
-const ENOUGH: u64 = 100;
+const ENOUGH: u64 = 1000;
 
 /// One question, and its answer.
 #[derive(Clone, Debug)]

@@ -158,19 +158,20 @@ fn ask(base: &Scenario) -> Vec<Answer> {
     answers(&campaign).expect("all can run")
 }
 
-fn with(flag: &str) -> Scenario {
-    Scenario::new("toy").with("protocol.flags", vec![flag].into()).expect("a flag")
+fn with(flags: &[&str]) -> Scenario {
+    let scenario = Scenario::new("toy").with("workload.requests", 20.into()).expect("a number");
+    scenario.with("protocol.flags", flags.to_vec().into()).expect("flags")
 }
 
 /// The checks that fail, each with the first thing that is wrong.
 fn failed(flag: &str) -> Vec<(&'static str, String)> {
     let wrong = |answer: &Answer| Some((answer.name, answer.wrong.first()?.clone()));
-    ask(&with(flag)).iter().filter_map(wrong).collect()
+    ask(&with(&[flag])).iter().filter_map(wrong).collect()
 }
 
 #[test]
 fn nothing_is_wrong_with_the_toy() {
-    let answers = ask(&Scenario::new("toy"));
+    let answers = ask(&with(&[]));
     let names: Vec<_> = answers.iter().map(|answer| answer.name).collect();
     assert_eq!(names, ["determinism", "messages", "states", "mutations", "progress", "nonsense", "flags"]);
     for answer in &answers {
@@ -193,7 +194,7 @@ fn each_thing_that_is_wrong_fails_one_check_which_names_it() {
         ),
         ("copies-badly", "states", "a copy of a replica has another state"),
         ("leaves-out", "mutations", "nothing changes `order.before` of"),
-        ("stalls", "progress", "--scheduler fifo --index 0 --requests 2: termination violated"),
+        ("stalls", "progress", "--scheduler fifo --index 0 --requests 20: termination violated"),
         ("trusts-numbers", "nonsense", "index out of bounds: the len is 32"),
     ] {
         let failed = failed(flag);

@@ -3,12 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use turncoat::core::fault::{Effect, Fault, Mutate, When};
 use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::scenario::SchedulerName;
+use turncoat::lab::campaign::{Campaign, Until};
+use turncoat::lab::preflight;
 use turncoat::{
-    MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies,
+    Entry, MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies,
 };
 
 #[path = "../examples/bracha.rs"]
@@ -127,6 +130,25 @@ fn a_silent_sender_breaks_no_promise() {
     scenario.adversary.faults = vec![Fault { when: When::default(), effect }];
     let outcome = execute::<Bracha>(&scenario).unwrap();
     assert_eq!((outcome.commits, outcome.violations.len()), (0, 0));
+}
+
+/// What `turncoat check` asks, of a protocol without clients whose nodes do not show their state.
+#[test]
+fn it_has_all_that_fuzzing_takes_for_granted() {
+    let campaign = Campaign {
+        entry: &Entry::of::<Bracha>(),
+        base: &scenario(&[]),
+        make: &|base| Ok(strategies::make("random", base, &[])?),
+        seed: Seed(1),
+        runs: Some(200),
+        jobs: 1,
+        until: Until::Never,
+        stop: &AtomicBool::new(false),
+        suspects: None,
+    };
+    for answer in preflight::answers(&campaign).unwrap() {
+        assert!(answer.wrong.is_empty(), "{answer:?}");
+    }
 }
 
 /// The lies that there are, as text: a change of the messages or of the derive shows here. TURNCOAT_BLESS=1

@@ -80,6 +80,7 @@ fn small_counterexamples_read_well() {
         ("found-crash", file("found-crash")),
         ("bracha-lie", file("bracha-lie")),
         ("bracha-twins", file("bracha-twins")),
+        ("two-faces", file("two-faces")),
     ] {
         let text = format!("{}\n{}", explanation.story(), explanation.chart());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}: {text}");

@@ -2,6 +2,8 @@
 //! by an echo broadcast (Bracha and Toueg, 1985) that its client starts; no leader is needed.
 //! Replace it by your protocol: the messages, what a replica does with them, `impl Protocol`.
 
+use std::collections::BTreeMap;
+
 use turncoat::prelude::*;
 
 /// What nodes say. Its parts become named lies: `cargo run -- list mutations demo`. View, slot and
@@ -38,7 +40,7 @@ struct Round {
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 pub struct Replica {
     flags: Flags,
-    rounds: std::collections::BTreeMap<Slot, Round>,
+    rounds: BTreeMap<Slot, Round>,
 }
 
 impl Node<Board> for Replica {
@@ -92,6 +94,7 @@ impl Protocol for Board {
     type Replica = Replica;
     type Client = QuorumClient;
     type Config = OnlyFlags<Flags>;
+
     fn replica(_: NodeId, _: &Cluster, config: &Self::Config) -> Replica {
         Replica { flags: config.flags, ..Replica::default() }
     }

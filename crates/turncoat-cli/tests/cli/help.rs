@@ -9,6 +9,7 @@ fn without_arguments_it_prints_its_help() {
     for word in [
         "fuzz",
         "replay",
+        "explain",
         "list",
         "run",
         "corpus",
@@ -32,6 +33,7 @@ fn every_command_has_help_with_an_example() {
         "run",
         "fuzz",
         "replay",
+        "explain",
         "shrink",
         "tune",
         "suite",

@@ -7,6 +7,7 @@ mod ci;
 mod config;
 mod corpus;
 mod experiments;
+mod explains;
 mod help;
 mod new;
 mod replays;

@@ -1,23 +1,23 @@
-//! Who lied, and what the network did.
+//! Who lied, to whom, and how.
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona};
-use turncoat_core::ids::{NodeId, SeatName};
-use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
+use turncoat_core::fault::{Edit, Effect, Form, Persona};
+use turncoat_core::ids::NodeId;
+use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy};
 use turncoat_core::schedule::Action;
 
 use super::read::{Run, received};
 use super::words::{and, count};
 
 /// Lines about messages that fared alike, at the most.
-const LINES: usize = 8;
+pub(super) const LINES: usize = 8;
 
 /// Characters of a lie that is told in short.
 const BRIEF: usize = 60;
 
 /// Messages that fared alike, in the order in which they were sent.
-type Group<'a> = Vec<&'a SentCopy>;
+pub(super) type Group<'a> = Vec<&'a SentCopy>;
 
 impl Run {
     /// What each Byzantine node did, a line each.
@@ -44,8 +44,9 @@ impl Run {
     pub(super) fn liars_in_short(&self) -> Vec<String> {
         let sentence = |node: NodeId| {
             let mut deeds: Vec<String> = Vec::new();
+            let faces = self.heard_by(node);
             if !self.faces(node).is_empty() {
-                deeds.push("had two faces".to_owned());
+                deeds.push(format!("had {} faces ({})", faces.len(), faces.join("; ")));
             }
             for group in self.lies_of(node).iter().take(3) {
                 let (copy, to) = (group[0], receivers(group));
@@ -71,7 +72,7 @@ impl Run {
         let mut lines = Vec::new();
         if self.scenario.adversary.twins.contains(node) {
             lines.push(format!(
-                "{node} runs twice with one key, as {node}.a and {node}.b: two honest halves of a liar."
+                "{node} runs twice with one key, as {node}.a and {node}.b; each by itself keeps to the protocol."
             ));
         }
         let faults = self.scenario.adversary.faults.iter();
@@ -80,18 +81,20 @@ impl Run {
             _ => None,
         }));
         if !lines.is_empty() {
-            lines.extend(self.recording.standings.iter().map(|s| s.seat).filter(|s| s.node == node).map(
-                |seat| {
-                    let own =
-                        self.recording.copies.iter().filter(|copy| copy.src == seat && copy.dst.node != node);
-                    let heard: Group<'_> = own
-                        .filter(|copy| received(copy).is_some_and(|step| step <= self.last_step()))
-                        .collect();
-                    format!("{seat} was heard by {}.", receivers(&heard))
-                },
-            ));
+            lines.push(format!("{}.", self.heard_by(node).join("; ")));
         }
         lines
+    }
+
+    /// Who heard which instance of a liar.
+    fn heard_by(&self, node: NodeId) -> Vec<String> {
+        let seats = self.recording.standings.iter().map(|standing| standing.seat);
+        let words = seats.filter(|seat| seat.node == node).map(|seat| {
+            let in_time = |copy: &&SentCopy| received(copy).is_some_and(|step| step <= self.last_step());
+            let own = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.dst.node != node);
+            format!("{seat} was heard by {}", receivers(&own.filter(in_time).collect::<Vec<_>>()))
+        });
+        words.collect()
     }
 
     /// Messages changed, made up and withheld.
@@ -164,75 +167,13 @@ impl Run {
         }
     }
 
-    /// What the network did, and crashes, a line each.
-    pub(super) fn network(&self) -> Vec<String> {
-        let last = self.last_step();
-        let mut lines: Vec<String> = Vec::new();
-        for fault in &self.scenario.adversary.faults {
-            let round = fault.when.round.map(|span| match span.first() == span.last() {
-                true => format!("In round {} the network", span.first()),
-                false => format!("In rounds {} to {} the network", span.first(), span.last()),
-            });
-            let round = round.unwrap_or_else(|| "The network".to_owned());
-            match &fault.effect {
-                Effect::Partition(blocks) => {
-                    let blocks: Vec<String> = blocks.iter().map(and).collect();
-                    lines.push(format!("{round} was split: {}.", blocks.join(" | ")));
-                }
-                Effect::Isolate(nodes) => {
-                    lines.push(format!("{round} cut off {} from all others.", and(nodes)));
-                }
-                _ => {}
-            }
-        }
-        lines.extend(self.mishaps());
-        let lost = self.groups(|copy| match copy.arrival {
-            Arrival::Lost { step, by } => step <= last && by == Loss::Network,
-            _ => false,
-        });
-        let split = |fault: &Fault| matches!(fault.effect, Effect::Partition(_) | Effect::Isolate(_));
-        if self.scenario.adversary.faults.iter().any(split) && lost.len() > LINES / 2 {
-            let all: usize = lost.iter().map(Vec::len).sum();
-            lines.push(format!("So {all} messages were lost, the first at step {}.", lost[0][0].sent));
-        } else {
-            lines.extend(lost.iter().take(LINES).map(|group| self.fared(group, "was lost")));
-            lines.extend(more(&lost, "messages lost"));
-        }
-        let garbled = self.groups(|copy| copy.lie == Some(Falsehood::Garbage));
-        lines.extend(garbled.iter().take(LINES).map(|group| self.fared(group, "was garbled on its way")));
-        let held = self.groups(|copy| copy.held);
-        lines.extend(held.iter().take(LINES).map(|group| self.fared(group, "was held back")));
-        lines.extend(more(&held, "messages held back"));
-        lines
-    }
-
-    /// Nodes that stop, go on, or lose their time.
-    fn mishaps(&self) -> Vec<String> {
-        let mut notes: Vec<(SeatName, &str, u64, usize)> = Vec::new();
-        for event in self.recording.events.iter().filter(|event| event.step <= self.last_step()) {
-            let What::Note { seat: Some(seat), text } = &event.what else { continue };
-            if text != "stops" && !text.starts_with("restarts") && !text.starts_with("its clock") {
-                continue;
-            }
-            match notes.iter_mut().find(|(who, what, ..)| (*who, *what) == (*seat, text.as_str())) {
-                Some((.., times)) => *times += 1,
-                None => notes.push((*seat, text, event.step, 1)),
-            }
-        }
-        let line = |(seat, text, step, times): &(SeatName, &str, u64, usize)| match times {
-            1 => format!("Step {step}: {seat} {text}."),
-            _ => format!("Step {step}, and {times} times in all: {seat} {text}."),
-        };
-        notes.iter().map(line).collect()
-    }
-
-    fn fared(&self, group: &Group<'_>, how: &str) -> String {
+    pub(super) fn fared(&self, group: &Group<'_>, how: &str) -> String {
         let message = self.names.short(&group[0].text);
         format!("{}: {message} of {} to {} {how}.", when(group), group[0].src, receivers(group))
     }
 
     /// Messages by sender and words. If there are many groups, by sender and kind: an endless run says little that is new.
-    fn groups(&self, wanted: impl Fn(&SentCopy) -> bool) -> Vec<Group<'_>> {
+    pub(super) fn groups(&self, wanted: impl Fn(&SentCopy) -> bool) -> Vec<Group<'_>> {
         let last = self.last_step();
         let copies = self.recording.copies.iter().filter(|copy| copy.sent <= last && wanted(copy));
         let copies: Group<'_> = copies.collect();
@@ -281,7 +222,7 @@ fn receivers(group: &[&SentCopy]) -> String {
     and(receivers)
 }
 
-fn more(groups: &[Group<'_>], what: &str) -> Option<String> {
+pub(super) fn more(groups: &[Group<'_>], what: &str) -> Option<String> {
     let left: usize = groups.iter().skip(LINES).map(Vec::len).sum();
     (left > 0).then(|| format!("And {left} more {what}."))
 }
@@ -308,7 +249,7 @@ fn face(persona: &Persona) -> String {
     match form {
         Form::Instance => {
             format!(
-                "{of} has a second face with the same key, which {} hear instead: it believes {believes}.",
+                "{of} has a second face with the same key, heard by {} instead of the first: it believes {believes}.",
                 and(to)
             )
         }

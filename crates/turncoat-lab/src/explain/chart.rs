@@ -116,6 +116,18 @@ impl Arrow {
         }
     }
 
+    /// What became of it beside being received, in words.
+    pub const fn fate(&self) -> &'static str {
+        match self.lost() {
+            Some(Loss::Network) => " (lost)",
+            Some(Loss::Withheld) => " (withheld)",
+            Some(Loss::Down) => " (lost: its receiver is down)",
+            None if self.held => " (held back)",
+            None if self.ignored() => " (ignored)",
+            None => "",
+        }
+    }
+
     /// Whether it was handed over and had no effect.
     pub const fn ignored(&self) -> bool {
         matches!(self.arrival, Arrival::Delivered { heeded: false, .. })

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | reads facts out of a recorded run | `read.rs` |
 //! | gives values short names, and shortens messages | `values.rs` |
-//! | says who lied, and what the network did | `blame.rs` |
+//! | says who lied | `blame.rs`; what the network did `network.rs` |
 //! | says what replicas heard | `heard.rs` |
-//! | does the arithmetic of quorums | `why.rs` |
+//! | does the arithmetic of quorums | `why.rs`; says how a later view went astray `views.rs` |
+//! | says what is wrong with a decision, or with a message that crashes a node | `rules.rs` |
 //! | says what everybody waits for | `stuck.rs` |
 //! | says which deviations are to blame | `deviations.rs` |
 //! | puts sections in order | `story.rs` |
@@ -23,12 +24,15 @@ mod deviations;
 mod focus;
 mod heard;
 mod mermaid;
+mod network;
 mod read;
+mod rules;
 mod story;
 mod stuck;
 mod svg;
 mod text;
 mod values;
+mod views;
 mod why;
 mod words;
 

@@ -34,10 +34,11 @@ pub(super) struct Decision {
 }
 
 /// The votes behind a decision, as far as messages show them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Ballot<'a> {
+    pub(super) decision: &'a Decision,
     pub(super) kind: &'static str,
-    pub(super) view: Option<View>,
+    pub(super) view: View,
     /// What the decider heard, by voter; of itself what it told others.
     pub(super) votes: Vec<(NodeId, Vec<&'a SentCopy>)>,
 }
@@ -97,7 +98,7 @@ impl Run {
     }
 
     /// The votes behind a decision: messages of the last kind that its voters sent about the slot, in one view.
-    pub(super) fn ballot(&self, decision: &Decision) -> Option<Ballot<'_>> {
+    pub(super) fn ballot<'a>(&'a self, decision: &'a Decision) -> Option<Ballot<'a>> {
         let Decision { seat, slot, voters, step, .. } = *decision;
         let heard = self.received(seat, step);
         let votes = heard.iter().filter(|copy| {
@@ -124,11 +125,8 @@ impl Run {
             true => own(),
             false => votes.clone().copied().filter(|copy| copy.src.node == voter).filter(of_round).collect(),
         };
-        Some(Ballot {
-            kind,
-            view: Some(view),
-            votes: voters.iter().map(|voter| (voter, of(voter))).collect(),
-        })
+        let votes = voters.iter().map(|voter| (voter, of(voter))).collect();
+        Some(Ballot { decision, kind, view, votes })
     }
 
     /// The values that a message names.

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-use turncoat_core::record::Loss;
-
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
 use super::words::wrapped;
 
+/// Where titles start, and lifelines.
+const MARGIN: u32 = 32;
 const LEFT: u32 = 58;
 const LANE: u32 = 92;
 const LINE: u32 = 21;
@@ -27,13 +27,13 @@ pub(super) fn print(chart: &Chart) -> String {
     let layout = Layout::new(chart);
     let (width, height) = (layout.width(), layout.height);
     let mut svg = Svg(String::new());
-    svg.line(format_args!(
+    svg.add(format_args!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-labelledby="chart-title chart-desc">"#
     ));
-    svg.line(format_args!(r#"<title id="chart-title">{}</title>"#, escaped(&chart.title)));
-    svg.line(format_args!(r#"<desc id="chart-desc">{}</desc>"#, escaped(&description(chart))));
-    svg.line(format_args!("<style>\n{}</style>", include_str!("chart.css")));
-    svg.line(r#"<rect class="paper" width="100%" height="100%" rx="8"/>"#);
+    svg.add(format_args!(r#"<title id="chart-title">{}</title>"#, escaped(&chart.title)));
+    svg.add(format_args!(r#"<desc id="chart-desc">{}</desc>"#, escaped(&description(chart))));
+    svg.add(format_args!("<style>\n{}</style>", include_str!("chart.css")));
+    svg.rect("paper", (0, 0), (width, height), 8);
     layout.head(&mut svg);
     layout.lifelines(&mut svg);
     for line in &layout.lines {
@@ -42,26 +42,19 @@ pub(super) fn print(chart: &Chart) -> String {
         }
     }
     let mut shown = None;
-    for line in &layout.lines {
-        if shown != Some(line.step) {
-            let (x, y) = (LEFT - 10, line.y + 4);
-            svg.line(format_args!(r#"<text class="step" x="{x}" y="{y}">{}</text>"#, line.step));
-            shown = Some(line.step);
+    for Line { step, y, item } in &layout.lines {
+        if shown.replace(step) != Some(step) {
+            svg.text("step", LEFT - 10, y + 4, step);
         }
-        match line.item {
-            Item::Arrow(arrow) => layout.words(&mut svg, arrow, line.y),
-            Item::Mark(mark) => layout.mark(&mut svg, mark, line.y),
+        match item {
+            Item::Arrow(arrow) => layout.words(&mut svg, arrow, *y),
+            Item::Mark(mark) => layout.mark(&mut svg, mark, *y),
         }
     }
     if let Some(left_out) = &chart.left_out {
-        let y = height - 16;
-        svg.line(format_args!(
-            r#"<text class="small" x="{}" y="{y}">{}</text>"#,
-            LEFT - 26,
-            escaped(left_out)
-        ));
+        svg.text("small", MARGIN, height - 16, left_out);
     }
-    svg.line("</svg>");
+    svg.add("</svg>");
     svg.0
 }
 
@@ -80,11 +73,36 @@ fn description(chart: &Chart) -> String {
     )
 }
 
+/// The text of a picture.
 struct Svg(String);
 
 impl Svg {
-    fn line(&mut self, text: impl Display) {
+    fn add(&mut self, text: impl Display) {
         let _ = writeln!(self.0, "{text}");
+    }
+
+    fn text(&mut self, class: &str, x: u32, y: u32, text: impl Display) {
+        let text = escaped(&text.to_string());
+        self.add(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{text}</text>"#));
+    }
+
+    fn line(&mut self, class: &str, (x1, y1): (u32, u32), (x2, y2): (u32, u32)) {
+        self.add(format_args!(r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
+    }
+
+    fn rect(&mut self, class: &str, (x, y): (u32, u32), (width, height): (u32, u32), round: u32) {
+        self.add(format_args!(
+            r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}" rx="{round}"/>"#
+        ));
+    }
+
+    fn circle(&mut self, class: &str, (x, y): (u32, u32), r: u32) {
+        self.add(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"/>"#));
+    }
+
+    /// From a point on, as `d` has it.
+    fn path(&mut self, class: &str, (x, y): (u32, u32), d: &str) {
+        self.add(format_args!(r#"<path class="{class}" d="M{x} {y}{d}"/>"#));
     }
 }
 
@@ -148,26 +166,14 @@ impl<'a> Layout<'a> {
     fn head(&self, svg: &mut Svg) {
         let mut y = 38;
         for line in &self.title {
-            svg.line(format_args!(
-                r#"<text class="title" x="{}" y="{y}">{}</text>"#,
-                LEFT - 26,
-                escaped(line)
-            ));
+            svg.text("title", MARGIN, y, line);
             y += 22;
         }
         for (i, value) in self.chart.legend() {
             let (name, meaning) = value.split_once(" = ").unwrap_or(("", value));
-            svg.line(format_args!(
-                r#"<rect class="value {}" x="{}" y="{}" width="16" height="14" rx="4"/><text class="letter" x="{}" y="{}">{}</text><text class="small" x="{}" y="{y}">{}</text>"#,
-                colour(Some(i)),
-                LEFT - 26,
-                y - 11,
-                LEFT - 18,
-                y,
-                escaped(name),
-                LEFT - 4,
-                escaped(meaning)
-            ));
+            svg.rect(&format!("value {}", colour(Some(i))), (MARGIN, y - 11), (16, 14), 4);
+            svg.text("letter", MARGIN + 8, y, name);
+            svg.text("small", MARGIN + 22, y, meaning);
             y += 18;
         }
     }
@@ -182,148 +188,98 @@ impl<'a> Layout<'a> {
                 (false, true) => "client",
                 (false, false) => "replica",
             };
-            let round = if client { 15 } else { 7 };
-            svg.line(format_args!(r#"<line class="life {kind}" x1="{x}" y1="{top}" x2="{x}" y2="{end}"/>"#));
-            svg.line(format_args!(
-                r#"<rect class="box {kind}" x="{}" y="{}" width="60" height="30" rx="{round}"/><text class="name {kind}" x="{x}" y="{}">{}</text>"#,
-                x - 30,
-                top - 34,
-                top - 14,
-                lifeline.name
-            ));
+            svg.line(&format!("life {kind}"), (x, top), (x, end));
+            svg.rect(&format!("box {kind}"), (x - 30, top - 34), (60, 30), if client { 15 } else { 7 });
+            svg.text(&format!("name {kind}"), x, top - 14, lifeline.name);
             if lifeline.byzantine {
-                svg.line(format_args!(r#"<text class="role" x="{x}" y="{}">Byzantine</text>"#, top - 40));
+                svg.text("role", x, top - 40, "Byzantine");
             }
         }
     }
 
     fn arrow(&self, svg: &mut Svg, arrow: &Arrow, end: u32) {
-        let start = if arrow.end() == Some(arrow.sent) {
-            end
-        } else {
-            self.steps.get(&arrow.sent).copied().unwrap_or(end)
-        };
+        let at_once = arrow.end() == Some(arrow.sent);
+        let start = self.steps.get(&arrow.sent).copied().filter(|_| !at_once).unwrap_or(end);
         let (from, to) = (Self::x(arrow.from), Self::x(arrow.to));
         let lost = arrow.lost().is_some();
         // Heads stop short of the lifeline, lost ones further away.
         let gap = if lost { 22 } else { 3 };
         let to = if to > from { to - gap } else { to + gap };
         let colour = colour(sole(arrow));
-        svg.line(format_args!("<g><title>{}</title>", escaped(&arrow.text)));
+        svg.add(format_args!("<g><title>{}</title>", escaped(&arrow.text)));
         if arrow.lie.is_some() {
-            svg.line(format_args!(r#"<line class="glow" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#));
             let (x, y) = ((from + to) / 2, (start + end) / 2);
-            svg.line(format_args!(
-                r#"<rect class="tag" x="{}" y="{}" width="26" height="14" rx="7"/><text class="tagged" x="{x}" y="{}">lie</text>"#,
-                x - 13,
-                y - 18,
-                y - 7
-            ));
+            svg.line("glow", (from, start), (to, end));
+            svg.rect("tag", (x - 13, y - 18), (26, 14), 7);
+            svg.text("tagged", x, y - 7, "lie");
         }
         let class = match (lost, arrow.ignored()) {
             (true, _) => "lost",
             (_, true) => "ignored",
             _ => "sent",
         };
-        svg.line(format_args!(
-            r#"<line class="{class} {colour}" x1="{from}" y1="{start}" x2="{to}" y2="{end}"/>"#
-        ));
+        svg.line(&format!("{class} {colour}"), (from, start), (to, end));
         if lost {
-            svg.line(format_args!(r#"<path class="cross" d="M{} {}l8 8m0 -8l-8 8"/></g>"#, to - 4, end - 4));
+            svg.path("cross", (to - 4, end - 4), "l8 8m0 -8l-8 8");
         } else {
-            let angle =
-                f64::from(end as i32 - start as i32).atan2(f64::from(to as i32 - from as i32)).to_degrees();
-            svg.line(format_args!(
-                r#"<path class="tip {colour}" d="M0 0L-9 -4L-9 4Z" transform="translate({to} {end}) rotate({angle:.1})"/></g>"#
+            let (down, along) = (f64::from(end) - f64::from(start), f64::from(to) - f64::from(from));
+            let angle = down.atan2(along).to_degrees();
+            svg.add(format_args!(
+                r#"<path class="tip {colour}" d="M0 0L-9 -4L-9 4Z" transform="translate({to} {end}) rotate({angle:.1})"/>"#
             ));
         }
+        svg.add("</g>");
     }
 
     fn words(&self, svg: &mut Svg, arrow: &Arrow, y: u32) {
         let x = self.right() + 12;
-        svg.line(format_args!(
-            r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#,
-            Self::x(arrow.to) + 6,
-            x - 6
-        ));
         let name = |lifeline: usize| self.chart.lifelines[lifeline].name;
-        svg.line(format_args!(
-            r#"<text class="faint" x="{x}" y="{}">{} &#8594; {}</text>"#,
-            y + 4,
-            name(arrow.from),
-            name(arrow.to)
-        ));
+        svg.line("guide", (Self::x(arrow.to) + 6, y), (x - 6, y));
+        svg.text("faint", x, y + 4, format_args!("{} \u{2192} {}", name(arrow.from), name(arrow.to)));
         self.lines(svg, words(Item::Arrow(arrow)), y);
     }
 
     fn mark(&self, svg: &mut Svg, mark: &Mark, y: u32) {
         let right = self.right() + 12;
         if mark.sign == Sign::Violation {
-            let width = self.width() - LEFT - 12;
-            svg.line(format_args!(
-                r#"<rect class="band" x="{}" y="{}" width="{width}" height="22" rx="5"/>"#,
-                LEFT,
-                y - 11
-            ));
-            let text = mark.text.to_uppercase();
-            svg.line(format_args!(
-                r#"<text class="verdict" x="{}" y="{}">{}</text>"#,
-                right + 70,
-                y + 5,
-                escaped(&text)
-            ));
+            svg.rect("band", (LEFT, y - 11), (self.width() - LEFT - 12, 22), 5);
+            svg.text("verdict", right + 70, y + 5, mark.text.to_uppercase());
             return;
         }
         if let Some(lifeline) = mark.lifeline {
             let x = Self::x(lifeline);
-            svg.line(format_args!(
-                r#"<line class="guide" x1="{}" y1="{y}" x2="{}" y2="{y}"/>"#,
-                x + 12,
-                right - 6
-            ));
-            let sign = match mark.sign {
-                Sign::Decision(value) => {
-                    let name = value
-                        .and_then(|value| self.chart.values.get(value))
-                        .and_then(|text| text.split(" = ").next());
-                    let name =
-                        name.filter(|name| name.len() == 1).unwrap_or(if value.is_some() { "" } else { "-" });
-                    format!(
-                        r#"<rect class="value {}" x="{}" y="{}" width="20" height="18" rx="5"/><text class="letter" x="{x}" y="{}">{name}</text>"#,
-                        colour(value),
-                        x - 10,
-                        y - 9,
-                        y + 5
-                    )
-                }
-                Sign::Timer => format!(
-                    r#"<circle class="clock" cx="{x}" cy="{y}" r="7"/><path class="hand" d="M{x} {}v5h4"/>"#,
-                    y - 5
-                ),
-                Sign::Completion => format!(
-                    r#"<circle class="done" cx="{x}" cy="{y}" r="8"/><path class="tick" d="M{} {y}l3 4l5 -7"/>"#,
-                    x - 4
-                ),
-                Sign::Stop => format!(r#"<path class="cross" d="M{} {}l12 12m0 -12l-12 12"/>"#, x - 6, y - 6),
-                Sign::Note | Sign::Violation => {
-                    format!(r#"<path class="note" d="M{x} {}l6 6l-6 6l-6 -6z"/>"#, y - 6)
-                }
-            };
-            svg.line(sign);
-        }
-        if let Some(lifeline) = mark.lifeline {
-            let name = self.chart.lifelines[lifeline].name;
-            svg.line(format_args!(r#"<text class="faint" x="{right}" y="{}">{name}</text>"#, y + 4));
+            svg.line("guide", (x + 12, y), (right - 6, y));
+            self.sign(svg, mark.sign, x, y);
+            svg.text("faint", right, y + 4, self.chart.lifelines[lifeline].name);
         }
         self.lines(svg, words(Item::Mark(mark)), y);
     }
 
+    fn sign(&self, svg: &mut Svg, sign: Sign, x: u32, y: u32) {
+        match sign {
+            Sign::Decision(value) => {
+                let name = value.and_then(|value| self.chart.values.get(value));
+                let name = name.and_then(|text| text.split(" = ").next()).filter(|name| name.len() == 1);
+                svg.rect(&format!("value {}", colour(value)), (x - 10, y - 9), (20, 18), 5);
+                svg.text("letter", x, y + 5, name.unwrap_or(if value.is_some() { "" } else { "-" }));
+            }
+            Sign::Timer => {
+                svg.circle("clock", (x, y), 7);
+                svg.path("hand", (x, y - 5), "v5h4");
+            }
+            Sign::Completion => {
+                svg.circle("done", (x, y), 8);
+                svg.path("tick", (x - 4, y), "l3 4l5 -7");
+            }
+            Sign::Stop => svg.path("cross", (x - 6, y - 6), "l12 12m0 -12l-12 12"),
+            Sign::Note | Sign::Violation => svg.path("note", (x, y - 6), "l6 6l-6 6l-6 -6z"),
+        }
+    }
+
     /// Words, after the column for names.
     fn lines(&self, svg: &mut Svg, lines: Vec<(&str, String)>, y: u32) {
-        let x = self.right() + 82;
         for (i, (class, line)) in lines.into_iter().enumerate() {
-            let y = y + 4 + 15 * i as u32;
-            svg.line(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(&line)));
+            svg.text(class, self.right() + 82, y + 4 + 15 * i as u32, line);
         }
     }
 }
@@ -338,17 +294,10 @@ fn words(item: Item<'_>) -> Vec<(&'static str, String)> {
     match item {
         Item::Mark(mark) => wrapped(&mark.text, COLUMNS).into_iter().map(|line| ("said", line)).collect(),
         Item::Arrow(arrow) => {
-            let fate = match arrow.lost() {
-                Some(Loss::Network) => " (lost)",
-                Some(Loss::Withheld) => " (withheld)",
-                Some(Loss::Down) => " (lost: its receiver is down)",
-                None if arrow.held => " (held back)",
-                None if arrow.ignored() => " (ignored)",
-                None => "",
-            };
             let class = if arrow.lost().is_some() || arrow.ignored() { "faint" } else { "said" };
-            let label =
-                wrapped(&format!("{}{fate}", arrow.label), COLUMNS).into_iter().map(|line| (class, line));
+            let label = wrapped(&format!("{}{}", arrow.label, arrow.fate()), COLUMNS)
+                .into_iter()
+                .map(|line| (class, line));
             let lie = arrow.lie.iter().flat_map(|lie| wrapped(&format!("lie: {lie}"), COLUMNS));
             label.chain(lie.map(|line| ("lie", line))).collect()
         }

@@ -4,8 +4,6 @@
 
 use std::fmt::Write;
 
-use turncoat_core::record::Loss;
-
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
 use super::words::{packed, wrapped};
 
@@ -221,16 +219,8 @@ impl Canvas {
 
 /// What a row says.
 fn labels(arrow: &Arrow) -> Vec<String> {
-    let fate = match arrow.lost() {
-        Some(Loss::Network) => " (lost)",
-        Some(Loss::Withheld) => " (withheld)",
-        Some(Loss::Down) => " (lost: its receiver is down)",
-        None if arrow.held => " (held back)",
-        None if arrow.ignored() => " (ignored)",
-        None => "",
-    };
     let lie = arrow.lie.iter().map(|lie| format!("LIE: {lie}"));
-    [format!("{}{fate}", arrow.label)].into_iter().chain(lie).collect()
+    [format!("{}{}", arrow.label, arrow.fate())].into_iter().chain(lie).collect()
 }
 
 fn ended(line: Vec<char>) -> String {
