@@ -57,7 +57,7 @@ fn a_failing_test_says_what_and_how_and_how_to_see_it_again() {
         file.display()
     );
     let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).chain([again.as_str()]).collect();
-    assert!(parts[0].starts_with("Agreement violated "), "{says}");
+    assert!(parts[0].starts_with("Agreement is violated "), "{says}");
     assert_eq!(says, parts.join("\n\n"));
 }
 
@@ -102,7 +102,7 @@ fn what_cannot_be_kept_is_printed() {
     let corpus = folder.path().join("leads-nowhere");
     std::os::unix::fs::symlink(folder.path().join("nowhere/at/all"), &corpus).expect("a link");
     let says = failure("agrees", &buggy(&corpus)).expect("a violation");
-    assert!(says.starts_with("agreement violated at step "), "{says}");
+    assert!(says.starts_with("Agreement is violated at step "), "{says}");
     let (_, text) = says.split_once("). It is:\n").expect("the scenario");
     assert!(text.starts_with("schema = 1\n") && Scenario::parse(text).is_ok(), "{says}");
 }

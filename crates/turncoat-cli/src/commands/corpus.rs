@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::stop::Stop;
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
 An entry is a scenario that violates something, a file named by what it shows: of two that show the same the smaller
@@ -158,7 +158,10 @@ fn run(folder: &Folder, output: &Output) -> Result<Exit> {
         out::line(&summary)?;
     }
     if count(Standing::Fixed) + count(Standing::Stale) + count(Standing::Changed) > 0 {
-        out::log("`corpus prune` removes what is fixed or stale, and writes down anew what has changed");
+        out::log(format_args!(
+            "`{} corpus prune` removes what is fixed or stale, and writes down anew what has changed",
+            again::program()
+        ));
     }
     let cases = Cases {
         suite: "corpus".to_owned(),
@@ -176,7 +179,7 @@ fn case(entry: &Judged) -> Case {
     let Judged { path, standing, why, .. } = entry;
     let verdict = match standing {
         Standing::Fixed => Verdict::Passed,
-        Standing::Fails => Verdict::Failed(format!("{why}\nturncoat replay {}", path.display())),
+        Standing::Fails => Verdict::Failed(format!("{why}\n{} replay {}", again::program(), path.display())),
         Standing::Changed | Standing::Stale | Standing::Foreign => {
             Verdict::Broken(format!("{}: {why}", standing.name()))
         }
