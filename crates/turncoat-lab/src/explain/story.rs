@@ -161,7 +161,7 @@ impl Run {
                     "These deviations".to_owned()
                 };
                 let alone = if few < *on {
-                    " alone lead to the same violation"
+                    " alone violate the same rule"
                 } else {
                     " from the correct protocol are switched on"
                 };
