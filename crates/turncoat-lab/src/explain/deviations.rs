@@ -52,6 +52,23 @@ impl Deviations {
         };
         Ok(Self { on: on.len(), needed: needed.into_iter().map(words).collect(), cured })
     }
+
+    /// What is switched on, and what of it matters.
+    pub(super) fn words(&self, violated: bool) -> Vec<String> {
+        let Self { on, needed, cured } = self;
+        let some = "deviations from the correct protocol are switched on";
+        let head = match (*on, needed.len()) {
+            (0, _) => "The protocol is as it should be: no deviation is switched on".to_owned(),
+            (1, _) => "One deviation from the correct protocol is switched on".to_owned(),
+            (on, 0) => format!("{on} {some}, and none of them is needed for this"),
+            (on, few) if few < on => format!("{on} {some}, of which these alone violate the same rule"),
+            (on, _) => format!("{on} {some}"),
+        };
+        let cure = if *cured { "; in the correct protocol the same scenario violates nothing" } else { "" };
+        let end = if needed.is_empty() || !violated { "." } else { ":" };
+        let flags = needed.iter().filter(|_| violated).map(|flag| format!("- {flag}"));
+        [format!("{head}{cure}{end}")].into_iter().chain(flags).collect()
+    }
 }
 
 /// The scenario with these flags and no others.
