@@ -176,6 +176,7 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn mutate_and_deliver(&mut self, mut header: Header) {
         let seed = u64::from(self.lie_rng.below(u32::MAX));
         let spec = LieSpec::Drawn { seed, scope: self.scheduler_scope, only: None };

@@ -220,6 +220,7 @@ impl<P: Protocol> Sim<P> {
         Time(least.0 + u64::from(self.network_rng.below((most.0 - least.0) as u32 + 1)))
     }
 
+    #[cold]
     pub(super) fn lose(&mut self, header: Header, by: Loss) {
         self.io.trail.add(4 << 60 | u64::from(header.id));
         self.injected.dropped += 1;

@@ -14,7 +14,7 @@ pub(super) struct Deviations {
     pub(super) on: usize,
     /// Those that suffice, and of which none can be left out, with what they do; all of them, if nothing is violated.
     pub(super) needed: Vec<String>,
-    /// Whether the same scenario keeps the property without any.
+    /// Whether the same scenario violates nothing without any.
     pub(super) cured: bool,
 }
 
@@ -44,13 +44,30 @@ impl Deviations {
                     needed = fewer;
                 }
             }
-            cured = !on.is_empty() && !shows(&[])?;
+            cured = !on.is_empty() && runner.execute(&with(scenario, &[]))?.violations.is_empty();
         }
         let words = |name: String| match entry.flags.iter().find(|flag| flag.name() == name) {
             Some(flag) => format!("{name}: {}", flag.about),
             None => name,
         };
         Ok(Self { on: on.len(), needed: needed.into_iter().map(words).collect(), cured })
+    }
+
+    /// What is switched on, and what of it matters.
+    pub(super) fn words(&self, violated: bool) -> Vec<String> {
+        let Self { on, needed, cured } = self;
+        let some = "deviations from the correct protocol are switched on";
+        let head = match (*on, needed.len()) {
+            (0, _) => "The protocol is as it should be: no deviation is switched on".to_owned(),
+            (1, _) => "One deviation from the correct protocol is switched on".to_owned(),
+            (on, 0) => format!("{on} {some}, and none of them is needed for this"),
+            (on, few) if few < on => format!("{on} {some}, of which these alone violate the same rule"),
+            (on, _) => format!("{on} {some}"),
+        };
+        let cure = if *cured { "; in the correct protocol the same scenario violates nothing" } else { "" };
+        let end = if needed.is_empty() || !violated { "." } else { ":" };
+        let flags = needed.iter().filter(|_| violated).map(|flag| format!("- {flag}"));
+        [format!("{head}{cure}{end}")].into_iter().chain(flags).collect()
     }
 }
 

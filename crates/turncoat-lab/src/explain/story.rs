@@ -7,7 +7,7 @@ use turncoat_core::record::Standing;
 
 use super::deviations::Deviations;
 use super::read::Run;
-use super::words::{and, count, wrapped};
+use super::words::{and, wrapped};
 
 /// The most columns of a line.
 const WIDTH: usize = 100;
@@ -144,42 +144,7 @@ impl Run {
         if self.outcome.over_budget {
             lines.push("More replicas are faulty than the protocol promises to bear.".to_owned());
         }
-        let Deviations { on, needed, cured } = deviations;
-        let broken = needed.iter().map(|flag| format!("- {flag}"));
-        match (needed.len(), self.violation.is_some()) {
-            (0, _) if *on == 0 => {
-                lines.push("The protocol is as it should be: no deviation is switched on.".to_owned());
-            }
-            (0, _) => lines.push(format!(
-                "Of the {} switched on none is needed for this.",
-                count(*on, "deviation", "deviations")
-            )),
-            (few, true) => {
-                let of = if few < *on {
-                    format!("Of {on} deviations switched on, these")
-                } else {
-                    "These deviations".to_owned()
-                };
-                let alone = if few < *on {
-                    " alone lead to the same violation"
-                } else {
-                    " from the correct protocol are switched on"
-                };
-                let cure = if *cured { "; without them the same scenario does no harm" } else { "" };
-                lines.push(match few {
-                    1 if *on == 1 => {
-                        let cure = if *cured { "; without it the same scenario does no harm" } else { "" };
-                        format!("One deviation from the correct protocol is switched on{cure}:")
-                    }
-                    _ => format!("{of}{alone}{cure}:"),
-                });
-                lines.extend(broken);
-            }
-            (many, false) => lines.push(format!(
-                "{} from the correct protocol switched on.",
-                count(many, "deviation is", "deviations are")
-            )),
-        }
+        lines.extend(deviations.words(self.violation.is_some()));
         if let Some((bug, title)) = known {
             lines.push(format!("It looks like the known bug {bug}: {title}."));
         }
