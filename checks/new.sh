@@ -49,6 +49,8 @@ esac
 
 program list protocols | grep -q '^demo  ' || fail 'its command does not list it'
 program list protocols | grep -q '^pbft  ' || fail 'its command has lost the others'
+program fuzz --help | grep -q 'Example: .* fuzz pbft' || fail 'its help shows nothing to type'
+! program fuzz --help | grep '`turncoat \|: turncoat ' || fail 'its help names another program'
 program check demo
 # A violation, and the line that shows it again.
 code=0

@@ -34,9 +34,13 @@ pub(crate) fn with(option: &str) -> String {
     words.iter().fold(program(), |line, word| line + " " + &quoted(word))
 }
 
-/// A command whose help names the program as people type it.
-pub(crate) fn renamed(mut command: Command) -> Command {
-    let named = |text: &StyledStr| text.to_string().replace("turncoat ", &format!("{} ", program()));
+/// A command whose help names the program as people type it, where it shows what to type.
+pub(crate) fn renamed(mut command: Command, program: &str) -> Command {
+    let named = |text: &StyledStr| {
+        ["`", ": ", "  ", "&& "].iter().fold(text.to_string(), |text, before| {
+            text.replace(&format!("{before}turncoat "), &format!("{before}{program} "))
+        })
+    };
     if let Some(text) = command.get_after_help().map(named) {
         command = command.after_help(text);
     }
@@ -44,7 +48,7 @@ pub(crate) fn renamed(mut command: Command) -> Command {
         Some(text) => arg.help(text),
         None => arg,
     });
-    command.mut_subcommands(renamed)
+    command.mut_subcommands(|command| renamed(command, program))
 }
 
 /// A word as a shell takes it.
@@ -58,7 +62,25 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn help_says_what_to_type() {
+        let mut command = renamed(Cli::command(), "cargo run --");
+        let mut help =
+            |name| command.find_subcommand_mut(name).expect("a command").render_long_help().to_string();
+        let fuzz = help("fuzz");
+        for words in
+            ["Example: cargo run -- fuzz pbft", "    cargo run -- fuzz --bug", "`cargo run -- list bugs`"]
+        {
+            assert!(fuzz.contains(words), "no {words} in {fuzz}");
+        }
+        let new = help("new");
+        assert!(!fuzz.contains("turncoat ") && new.contains("sources of turncoat to depend on"), "{new}");
+    }
 
     #[test]
     fn a_shell_takes_a_quoted_word_as_one() {

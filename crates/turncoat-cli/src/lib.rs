@@ -96,7 +96,8 @@ enum Command {
 pub fn main(own: Vec<Entry>) -> ExitCode {
     let named = !own.is_empty();
     let exit = registry::register(own).and_then(|()| {
-        let command = if named { again::renamed(Cli::command()) } else { Cli::command() };
+        let command = Cli::command();
+        let command = if named { again::renamed(command, &again::program()) } else { command };
         let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
         catch_unwind(AssertUnwindSafe(|| dispatch(cli.command))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
