@@ -53,6 +53,16 @@ fn fuzz(flags: &[&str], runs: u64) -> impl Iterator<Item = Run> {
     })
 }
 
+/// Every scenario of Twins: the sender runs twice, and each of the three rounds has a partition.
+fn twins(flags: &[&str]) -> impl Iterator<Item = Run> {
+    let base = scenario(flags);
+    let params = [("rounds", "3"), ("order", "rank"), ("granularity", "phase"), ("leaders", "rule")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut strategy = strategies::make("twins", &base, &params).unwrap();
+    let mut sim = Sim::<Bracha>::new();
+    (0..15 * 15 * 15).map(move |index| run(&mut sim, strategy.next(index, &mut Rng::stream(0, 0))))
+}
+
 fn run(sim: &mut Sim<Bracha>, scenario: Scenario) -> Run {
     let outcome = sim.execute(&scenario).unwrap();
     let correct = NodeSet::replicas(4).without(scenario.adversary.byzantine);
@@ -81,6 +91,15 @@ fn the_correct_protocol_keeps_all_its_promises() {
             run.scenario.to_toml()
         );
         assert!(run.is_total(), "{} of {}\n{}", run.delivered, run.correct, run.scenario.to_toml());
+    }
+}
+
+/// A sender that runs twice says two things, without a lie that somebody had to think of.
+#[test]
+fn twins_find_the_bug_and_nothing_where_there_is_none() {
+    assert!(twins(BOTH).any(|run| run.outcome.violation(Property::Agreement).is_some()));
+    for run in twins(&[]) {
+        assert!(run.outcome.violations.is_empty() && run.is_total(), "{}", run.scenario.to_toml());
     }
 }
 

@@ -62,7 +62,7 @@ fn two_twins_of_four_replicas_split_pbft() {
 /// Every scenario of two rounds, and some of ten.
 #[test]
 fn one_twin_of_four_replicas_does_no_harm_to_pbft() {
-    let keys = "workload.requests = 4";
+    let keys = "workload.requests = 2";
     for (scenario, outcome) in Bench::new("pbft", "rounds=2 order=rank", keys).all() {
         assert!(outcome.violations.is_empty(), "{:?}\n{}", outcome.violations, scenario.to_toml());
     }
@@ -82,7 +82,7 @@ fn the_reduced_space_shows_all_violations_of_a_broken_pbft() {
     for (name, clients, symmetries) in
         [("pbft-java", 2, &["honest"][..]), ("pbft-java", 1, &["twins", "honest", "all"])]
     {
-        let keys = "workload = { requests = 6 }\nnetwork.loss = 'hold'";
+        let keys = "workload.requests = 4";
         let rules = |symmetry: &str| -> BTreeSet<String> {
             let params = format!("rounds=2 order=rank after=drop clients={clients} symmetry={symmetry}");
             let found = Bench::new(name, &params, keys).all().flat_map(|(_, outcome)| outcome.violations);

@@ -76,6 +76,11 @@ pub(super) const PARAMS: &[Param] = &[
         about: "at least so many, if there are any: a twin hears the first of two late, and so proposes otherwise",
     },
     Param {
+        name: "requests",
+        default: "1",
+        about: "requests, or slots to decide, for each round beside those of the scenario: it shall not end early",
+    },
+    Param {
         name: "cuts",
         default: "0",
         about: "one-way cuts, each in a random round, from one node to some",
@@ -202,6 +207,8 @@ pub(super) struct Set {
     pub(super) gst: u64,
     pub(super) latency: u64,
     pub(super) clients: usize,
+    /// More requests for each round.
+    pub(super) requests: u32,
     pub(super) cuts: u32,
     /// For proposals and votes: their kinds, and how late they may be, in halves of delta.
     pub(super) delays: Option<[(Vec<String>, u32); 2]>,
@@ -251,6 +258,7 @@ impl Set {
             gst: params.number("gst", 1..=u32::MAX)?.into(),
             latency: params.number("latency", 0..=u32::MAX)?.into(),
             clients: params.number("clients", 1..=64)? as usize,
+            requests: params.number("requests", 0..=MOST)?,
             cuts: params.number("cuts", 0..=MOST)?,
             delays: halves.map(|[late, later]| [(propose, late), (vote, later)]),
             delta: params.number("delta", 2..=u32::MAX)?.into(),

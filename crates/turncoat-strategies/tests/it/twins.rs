@@ -169,6 +169,13 @@ fn twins_that_lead_do_not_propose_the_same() {
     assert!(without.adversary.faults.iter().all(|fault| matches!(fault.effect, Effect::Partition(_))));
 }
 
+/// A view decides a slot at the most, so that there is something left to do after the last one.
+#[test]
+fn a_scenario_has_more_requests_than_rounds() {
+    let requests = |line: &str| runs(line, 1).next().unwrap().workload.requests;
+    assert_eq!((requests("twins rounds=6"), requests("twins rounds=6 requests=0")), (8, 2));
+}
+
 #[test]
 fn what_lasts_for_several_rounds_is_one_fault() {
     let scenario = run(&mut *strategy("twins rounds=5 repeat=3 order=rank", &base()), 4 * 60);
@@ -300,6 +307,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
         ("rounds=100 symmetry=honest after=drop", "or neither `symmetry` nor `leaderless`"),
         ("symmetry=twins", "of two instances one hears the first of several clients late"),
         ("symmetry=honest", "honest replicas are not alike when the protocol's rule says who leads"),
+        ("order=rank delays=model", "`cuts` and `delays` are drawn and have no number"),
         ("leaderless=few", "`leaderless=few`: not a whole number, nor `any`"),
         ("order=random", "unknown variant `random`, expected `sample` or `rank`"),
     ];
