@@ -233,7 +233,7 @@ impl Fuzzer {
     fn small(&self, Finding { scenario, violation, fingerprint, .. }: &Finding) -> Scenario {
         let scenario = files::expecting(scenario, Some(violation), *fingerprint);
         let budget = Budget { executions: EXECUTIONS, stop: &AtomicBool::new(false) };
-        let shrunk = shrink(&self.entry, &scenario, Keep::Same, budget, &mut |_| {});
+        let shrunk = shrink(&self.entry, &scenario, Keep::Same, budget);
         shrunk.map_or(scenario, |shrunk| shrunk.scenario)
     }
 }

@@ -184,8 +184,9 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn find(&self, message: &Coordinates) -> Result<Header, Rejected> {
         let mut found = None;
         self.queue.visit(&mut |header| {
-            if P::Msg::KINDS[usize::from(header.kind)] == message.kind && self.coordinates(header) == *message
-            {
+            // Few have this number: the others need no name.
+            let nth = self.numbering.of.get(header.id as usize).map(|number| number.nth);
+            if nth == Some(message.nth) && self.coordinates(header) == *message {
                 found = Some(*header);
             }
         });
