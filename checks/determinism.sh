@@ -26,7 +26,7 @@ names() {
 fingerprint() {
     local code=0
     (cd "$folder" && "$target/$1/turncoat" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" \
-        --runs "$runs" --until never --json --jobs "$2") \
+        --runs "$runs" --until never --no-shrink --json --jobs "$2") \
         >"$folder/out" 2>"$folder/log" || code=$?
     # 1 is a violation: a finding, but as deterministic as any other run.
     if [ "$code" -gt 1 ]; then

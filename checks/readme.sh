@@ -5,8 +5,8 @@
 #   checks/readme.sh --write    puts into the README what the commands print now
 #
 # A console block is a command and its output: all of it, or its first lines, `...`, and its last lines. Times differ
-# and are not compared. A rust block is a part of the example, a toml block a part of a scenario of docs/scenarios or suite,
-# or of docs/turncoat.toml.
+# and are not compared. The corpus is empty at the start. A rust block is a part of the example, of its test or of the
+# template of `new`, a toml block a part of a scenario of docs/scenarios or suite, or of docs/turncoat.toml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fence='```'
@@ -14,8 +14,16 @@ fence='```'
 cargo build --quiet --release -p turncoat-cli
 PATH=$(realpath "${CARGO_TARGET_DIR:-target}/release"):$PATH
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 failed=0
+
+# What an earlier campaign has found would be in the way; it comes back in the end.
+restore() {
+    rm -rf turncoat-corpus
+    [ ! -e "$folder/turncoat-corpus" ] || mv "$folder/turncoat-corpus" .
+    rm -rf "$folder"
+}
+[ ! -e turncoat-corpus ] || mv turncoat-corpus "$folder"
+trap restore EXIT
 
 # console BLOCK: the block with what its command prints now; a command without output is not run.
 console() {
@@ -61,7 +69,7 @@ while IFS= read -r line; do
     *:"$fence")
         case $kind in
         console) console "$block" ;;
-        rust) quoted "$block" crates/turncoat/examples/bracha.rs ;;
+        rust) quoted "$block" crates/turncoat/{examples/bracha,tests/check}.rs crates/turncoat-cli/template/src/*.rs ;;
         toml) quoted "$block" docs/turncoat.toml docs/scenarios/*.toml suite/*/*.toml ;;
         *) echo "$block" ;;
         esac

@@ -1,6 +1,29 @@
-//! The command line that started this process, to be given once more.
+//! How this process was started, for those who are to start it once more.
 
 use std::env;
+use std::path::Path;
+
+use clap::Command;
+use clap::builder::StyledStr;
+
+use crate::registry;
+
+/// The program, as people type it.
+///
+/// With protocols of one's own it is another binary in each crate. `cargo run` builds it again where cargo has started
+/// it: who has mended the protocol does not want the old one.
+pub(crate) fn program() -> String {
+    if registry::own().is_empty() {
+        return "turncoat".to_owned();
+    }
+    let binary = env::args().next().unwrap_or_default();
+    let profile = Path::new(&binary).parent().and_then(Path::file_name).unwrap_or_default();
+    match (env::var_os("CARGO"), profile.to_str()) {
+        (Some(_), Some("debug")) => "cargo run --".to_owned(),
+        (Some(_), Some("release")) => "cargo run --release --".to_owned(),
+        _ => quoted(&binary),
+    }
+}
 
 /// The command line with one more option, if it does not have it yet.
 pub(crate) fn with(option: &str) -> String {
@@ -8,8 +31,24 @@ pub(crate) fn with(option: &str) -> String {
     if !words.iter().any(|word| word == option) {
         words.push(option.to_owned());
     }
-    let words = words.iter().map(|word| quoted(word));
-    words.fold("turncoat".to_owned(), |line, word| line + " " + &word)
+    words.iter().fold(program(), |line, word| line + " " + &quoted(word))
+}
+
+/// A command whose help names the program as people type it, where it shows what to type.
+pub(crate) fn renamed(mut command: Command, program: &str) -> Command {
+    let named = |text: &StyledStr| {
+        ["`", ": ", "  ", "&& "].iter().fold(text.to_string(), |text, before| {
+            text.replace(&format!("{before}turncoat "), &format!("{before}{program} "))
+        })
+    };
+    if let Some(text) = command.get_after_help().map(named) {
+        command = command.after_help(text);
+    }
+    let command = command.mut_args(|arg| match arg.get_help().map(named) {
+        Some(text) => arg.help(text),
+        None => arg,
+    });
+    command.mut_subcommands(|command| renamed(command, program))
 }
 
 /// A word as a shell takes it.
@@ -23,7 +62,25 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn help_says_what_to_type() {
+        let mut command = renamed(Cli::command(), "cargo run --");
+        let mut help =
+            |name| command.find_subcommand_mut(name).expect("a command").render_long_help().to_string();
+        let fuzz = help("fuzz");
+        for words in
+            ["Example: cargo run -- fuzz pbft", "    cargo run -- fuzz --bug", "`cargo run -- list bugs`"]
+        {
+            assert!(fuzz.contains(words), "no {words} in {fuzz}");
+        }
+        let new = help("new");
+        assert!(!fuzz.contains("turncoat ") && new.contains("sources of turncoat to depend on"), "{new}");
+    }
 
     #[test]
     fn a_shell_takes_a_quoted_word_as_one() {

@@ -1,15 +1,38 @@
 //! Names: the one place that knows all protocols, strategies and schedulers.
 
-use anyhow::{Error, Result, anyhow};
+use std::sync::OnceLock;
+
+use anyhow::{Error, Result, anyhow, ensure};
 use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::SchedulerName;
 use turncoat_strategies::Info;
 
-/// All protocols.
+/// The protocols of the crate whose command this is; none in `turncoat` itself.
+static OWN: OnceLock<Vec<Entry>> = OnceLock::new();
+
+/// Adds protocols to the built-in ones, once and before anybody asks for one.
+pub(crate) fn register(own: Vec<Entry>) -> Result<()> {
+    let names: Vec<&str> = own.iter().chain(&turncoat_protocols::all()).map(|entry| entry.name).collect();
+    for (i, name) in names.iter().enumerate() {
+        ensure!(
+            !names[..i].contains(name),
+            "two protocols are called `{name}`: give one of them another name"
+        );
+    }
+    let _ = OWN.set(own);
+    Ok(())
+}
+
+/// The protocols of the crate whose command this is.
+pub(crate) fn own() -> &'static [Entry] {
+    OWN.get().map_or(&[], Vec::as_slice)
+}
+
+/// All protocols, one's own first.
 pub(crate) fn protocols() -> Vec<Entry> {
-    turncoat_protocols::all()
+    own().iter().cloned().chain(turncoat_protocols::all()).collect()
 }
 
 /// All strategies.
@@ -95,6 +118,13 @@ mod tests {
         assert_eq!(nearest("radnom", &known), Some("random"));
         assert_eq!(nearest("twins", &known), None);
         assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn a_name_means_one_protocol() {
+        let twice = register(vec![protocol("pbft").unwrap()]).unwrap_err().to_string();
+        assert!(twice.contains("two protocols are called `pbft`"), "{twice}");
+        assert!(own().is_empty());
     }
 
     #[test]

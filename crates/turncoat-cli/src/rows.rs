@@ -6,12 +6,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use rust_embed::Embed;
+use turncoat_core::outcome::{Outcome, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::suite::Bug;
-use turncoat_lab::suspects::Suspects;
+use turncoat_lab::suspects::{OTHER, Suspects};
 
-use crate::{files, registry};
+use crate::{again, files, registry};
 
 /// The files of the suite: an installed command has no repository.
 #[derive(Embed)]
@@ -35,7 +36,7 @@ impl Rows {
             Some((path.strip_suffix(".toml")?.to_owned(), String::from_utf8_lossy(&file.data).into_owned()))
         };
         let texts = Suite::iter().filter_map(|path| row(&path)).collect();
-        Self { folder: "suite".to_owned(), see: "`turncoat list bugs`".to_owned(), texts }
+        Self { folder: "suite".to_owned(), see: format!("`{} list bugs`", again::program()), texts }
     }
 
     /// Those of a folder.
@@ -57,6 +58,20 @@ impl Rows {
     /// Those that may be behind violations of a campaign.
     pub(crate) fn suspects(&self, entry: &Entry, base: &Scenario) -> Result<Suspects> {
         Ok(Suspects::new(entry, base, &self.bugs(&[])?, &|name| Ok(registry::protocol(name)?)))
+    }
+
+    /// The bug that a violation of a run shows, if it is known: the one whose flags alone still lead to it.
+    pub(crate) fn shown_by(
+        &self,
+        entry: &Entry,
+        scenario: &Scenario,
+        outcome: &Outcome,
+        violation: &Violation,
+    ) -> Result<Option<Bug>> {
+        let names = self.suspects(entry, scenario)?.name(scenario, outcome, &mut *entry.runner())?;
+        let place = outcome.violations.iter().position(|other| other == violation);
+        let name = place.and_then(|place| names.get(place)).filter(|name| ***name != *OTHER);
+        name.map(|id| self.bug(id)).transpose()
     }
 
     /// The row with this id.

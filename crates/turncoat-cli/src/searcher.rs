@@ -1,33 +1,19 @@
 //! A strategy with parameters in one word: `byzzfuzz:c=2:d=2`.
 
 use anyhow::{Result, anyhow, bail};
-use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
-use turncoat_lab::campaign::{BoxError, Campaign, Until};
+use turncoat_lab::campaign::{BoxError, Campaign};
 use turncoat_lab::store::Description;
-use turncoat_lab::summary::Summary;
-use turncoat_lab::suspects::Suspects;
 
 use crate::registry;
-use crate::setup::Engine;
-use crate::shelf::{Label, Shelf};
-use crate::stop::Stop;
+use crate::shelf::Label;
 
 /// Who searches.
 #[derive(Clone, Debug)]
 pub(crate) struct Searcher {
     pub(crate) strategy: &'static str,
     pub(crate) params: Vec<(String, String)>,
-}
-
-/// What is searched, and how often.
-pub(crate) struct Search<'a> {
-    pub(crate) entry: &'a Entry,
-    pub(crate) base: &'a Scenario,
-    pub(crate) runs: u64,
-    pub(crate) seed: Seed,
-    pub(crate) suspects: Option<&'a Suspects>,
 }
 
 impl Searcher {
@@ -54,31 +40,6 @@ impl Searcher {
     /// The strategy itself.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
-    }
-
-    /// Runs the whole campaign, after what the shelf has of it.
-    pub(crate) fn search(
-        &self,
-        search: &Search<'_>,
-        label: Label,
-        engine: &Engine,
-        stop: &Stop,
-        shelf: &mut Shelf,
-        watch: &mut (dyn FnMut(&Summary) + Send),
-    ) -> Result<Summary> {
-        let &Search { entry, base, runs, seed, suspects } = search;
-        let campaign = Campaign {
-            entry,
-            base,
-            make: &|base| self.make(base),
-            seed,
-            runs: Some(runs),
-            jobs: engine.threads(),
-            until: Until::Never,
-            stop: stop.flag(),
-            suspects,
-        };
-        shelf.run(&campaign, || self.describe(label, &campaign), watch)
     }
 
     /// What a store says about a campaign of this searcher.

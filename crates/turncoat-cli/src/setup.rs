@@ -18,8 +18,8 @@ use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
 
 use crate::config::Config;
-use crate::registry;
 use crate::searcher::Searcher;
+use crate::{again, registry};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 const SEED: Seed = Seed(0x5eed);
@@ -44,7 +44,10 @@ impl Start {
     /// The protocol that a configuration names, and all else that it says.
     pub(crate) fn config(config: &Config) -> Result<Self> {
         let Some(name) = config.text("protocol.name") else {
-            bail!("no protocol: name one, as in `turncoat fuzz pbft`, or in turncoat.toml under [protocol]");
+            let (program, first) = (again::program(), registry::protocols()[0].name);
+            bail!(
+                "no protocol: name one, as in `{program} fuzz {first}`, or in turncoat.toml under [protocol]"
+            );
         };
         let entry = registry::protocol(name).with_context(|| config.place("protocol.name"))?;
         let mut base = Scenario::new(entry.name);

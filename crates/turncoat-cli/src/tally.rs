@@ -1,7 +1,7 @@
 //! What came out of a campaign, for people and for programs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -9,14 +9,16 @@ use serde_json::{Map, Value, json};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
+use turncoat_core::strategy::Space;
+use turncoat_lab::corpus::{Filed, How};
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
 use crate::cases::{Case, Cases, Verdict};
 use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
-use crate::out;
 use crate::progress::rate;
 use crate::show::row;
+use crate::{again, out};
 
 /// A campaign that is over.
 pub(crate) struct Tally<'a> {
@@ -28,10 +30,12 @@ pub(crate) struct Tally<'a> {
     pub(crate) seconds: f64,
     pub(crate) interrupted: bool,
     pub(crate) summary: Summary,
+    /// The scenarios that there are, where they are counted.
+    pub(crate) space: Option<Space>,
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// Where it was saved.
-    pub(crate) files: BTreeMap<Property, PathBuf>,
+    pub(crate) files: BTreeMap<Property, Filed>,
     /// What shrinking it came to.
     pub(crate) shrunk: BTreeMap<Property, Report>,
     /// The runs among them that were another run when they were run again.
@@ -45,7 +49,7 @@ struct First<'a> {
     step: u64,
     rule: &'static str,
     detail: &'a str,
-    file: Option<&'a PathBuf>,
+    file: Option<&'a Path>,
     shrunk: Option<&'a Report>,
     seconds: Option<f64>,
 }
@@ -57,7 +61,7 @@ impl Tally<'_> {
             step: finding.violation.step,
             rule: finding.violation.rule,
             detail: &finding.violation.detail,
-            file: self.files.get(&property),
+            file: self.files.get(&property).map(|filed| &*filed.path),
             shrunk: self.shrunk.get(&property),
             seconds: self.found_at.get(&property).copied(),
         }
@@ -74,7 +78,7 @@ impl Tally<'_> {
 
     /// The command that runs the first violation of a property again.
     pub(crate) fn replay(&self, property: Property) -> Option<String> {
-        self.files.get(&property).map(|file| format!("turncoat replay {}", file.display()))
+        self.files.get(&property).map(|filed| format!("{} replay {}", again::program(), filed.path.display()))
     }
 
     /// All that was asked, for machines.
@@ -133,6 +137,11 @@ impl Tally<'_> {
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "runs": runs,
+            "space": self.space.map(|space| json!({
+                // A number of JSON is not always exact.
+                "scenarios": space.scenarios.map(|scenarios| scenarios.to_string()),
+                "in_order": space.in_order,
+            })),
             "violating": self.summary.violating,
             "violations": violations,
             "first": firsts,
@@ -180,6 +189,9 @@ impl Tally<'_> {
         if *runs == 0 {
             return Ok(());
         }
+        if let Some(space) = self.space {
+            row("scenarios", covered(*runs, space))?;
+        }
         let counts =
             violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
         row("violations", none_or(&counts.collect::<Vec<_>>()))?;
@@ -203,8 +215,9 @@ impl Tally<'_> {
         row("fingerprint", Seed(self.summary.fingerprint))?;
         for (property, finding) in first {
             out::line(violated(finding))?;
-            if let Some(file) = self.files.get(property) {
-                out::line(format_args!("  saved as {}", file.display()))?;
+            if let Some(Filed { path, how }) = self.files.get(property) {
+                let known = if *how == How::Known { ", which is no larger" } else { "" };
+                out::line(format_args!("  saved as {}{known}", path.display()))?;
             }
             if let Some(report) = self.shrunk.get(property) {
                 out::line(format_args!("  {report}"))?;
@@ -220,6 +233,20 @@ impl Tally<'_> {
 fn violated(Finding { index, violation, .. }: &Finding) -> String {
     let Violation { property, step, detail, .. } = violation;
     format!("{property} violated in run {index} at step {step}: {detail}")
+}
+
+/// Which of all scenarios were run.
+fn covered(runs: u64, space: Space) -> String {
+    let all = match space.scenarios {
+        None => "more than 2^128".to_owned(),
+        Some(scenarios @ 0..1_000_000_000_000) => scenarios.to_string(),
+        Some(scenarios) => format!("{:.2e}", scenarios as f64),
+    };
+    match space.in_order {
+        true if space.runs() == Some(runs) => format!("all {all}"),
+        true => format!("0 to {} of {all}", runs - 1),
+        false => format!("{runs} drawn from {all}"),
+    }
 }
 
 fn none_or(items: &[String]) -> String {

@@ -281,7 +281,13 @@ impl Ledger {
             Goal::Replies => format!("{} of {expected} requests completed", self.completed.len()),
             Goal::Committed => "not all correct replicas have decided all requests".to_owned(),
             Goal::Height(height) => format!("not all correct replicas have reached slot {height}"),
+            Goal::None => String::new(),
         }
+    }
+
+    /// Whether nothing has to happen.
+    pub(crate) const fn goal_is_none(&self) -> bool {
+        matches!(self.goal, Goal::None)
     }
 
     /// Whether the goal is reached, where `expected` requests have to complete and `live` replicas to follow.
@@ -296,6 +302,7 @@ impl Ledger {
                 self.completed.len().max(owed.len()) >= expected
                     && live.filter(|&seat| self.correct.contains(seat)).all(has_all)
             }
+            Goal::None => false,
             Goal::Height(height) => {
                 let mut live = live.filter(|&seat| self.correct.contains(seat));
                 live.all(|seat| self.last[seat.index()].is_some_and(|last| last.0 >= height))

@@ -115,6 +115,12 @@ impl Checkpoints {
         Some(ballots.cert(body, cluster.replicas()))
     }
 
+    /// Those who vote for a checkpoint.
+    pub fn voters(&self, checkpoint: Checkpoint) -> NodeSet {
+        let votes = self.votes.iter().filter(|(_, votes)| votes.iter().any(|vote| **vote == checkpoint));
+        votes.map(|(&voter, _)| voter).collect()
+    }
+
     /// The proof of the last stable checkpoint.
     pub const fn stable(&self) -> Option<&Cert<Checkpoint>> {
         self.stable.as_ref()
@@ -192,9 +198,9 @@ impl Checkpoints {
         self.fetching.map(|seq| Fetch { after: history.last(), seq })
     }
 
-    /// Whether something is to be fetched.
-    pub const fn is_fetching(&self) -> bool {
-        self.fetching.is_some()
+    /// The checkpoint up to which the history is to be fetched, if it is.
+    pub const fn fetching(&self) -> Option<Slot> {
+        self.fetching
     }
 
     /// Answers with the stable checkpoint if it reaches that far, else with what is known of the one asked for.

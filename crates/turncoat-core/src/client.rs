@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
-use crate::node::{ClientWork, Context, Node, Protocol, Vitals, Waiting};
+use crate::node::{About, ClientWork, Cluster, Context, Node, Protocol, Vitals, Waiting};
 use crate::part::{Depth, Liar, Mutation, Part};
 use crate::scenario::Target;
 use crate::sign::Signed;
@@ -192,6 +192,15 @@ struct Outstanding {
     retries: u32,
 }
 
+impl Outstanding {
+    /// The most replicas that report the same result.
+    fn agreeing(&self) -> NodeSet {
+        let with = |result| self.replies.iter().filter(move |(_, (_, other))| other == result);
+        let groups = self.replies.values().map(|(_, result)| with(result).map(|(&who, _)| who).collect());
+        groups.max_by_key(|group: &NodeSet| group.len()).unwrap_or_default()
+    }
+}
+
 /// The stock client: submits its requests, sends again what is late, completes on a quorum of equal replies.
 ///
 /// A read-only request goes to all replicas and completes on the read quorum; when that fails, the client
@@ -263,12 +272,7 @@ impl QuorumClient {
         while let Some(waiting) = self.outstanding.get(i) {
             let read_only = waiting.request.read_only;
             let need = if read_only { self.quorum.read } else { self.quorum.ordered };
-            let best = waiting
-                .replies
-                .values()
-                .map(|(_, result)| waiting.replies.values().filter(|(_, other)| other == result).count())
-                .max()
-                .unwrap_or(0);
+            let best = waiting.agreeing().len();
             let hopeless = best + (n - waiting.replies.len()) < need;
             if best < need && !(read_only && hopeless) {
                 i += 1;
@@ -338,11 +342,11 @@ impl<P: Service> Node<P> for QuorumClient {
         }
     }
 
-    fn vitals(&self) -> Vitals {
+    fn vitals(&self, _: &Cluster) -> Vitals {
         let waiting = self.outstanding.iter().map(|waiting| Waiting {
             kind: "reply",
-            slot: Slot(waiting.request.ts),
-            have: waiting.replies.len(),
+            about: About::Request(waiting.request.ts),
+            have: waiting.agreeing(),
             need: if waiting.request.read_only { self.quorum.read } else { self.quorum.ordered },
         });
         Vitals { view: self.view, waiting: waiting.collect(), ..Vitals::default() }

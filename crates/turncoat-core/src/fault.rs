@@ -148,7 +148,7 @@ impl From<Names> for OneOrMany {
     }
 }
 
-/// Whose round a predicate means.
+/// Whose round a predicate means. Rounds count from 1, whatever a protocol calls its first view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundSource {
@@ -157,9 +157,9 @@ pub enum RoundSource {
     SenderMax,
     /// The message's own number.
     Named,
-    /// The message's own view.
+    /// The message's own view: the first view is round 1.
     View,
-    /// The view of the sender's highest round.
+    /// The view of the sender's highest round: the first view is round 1.
     SenderView,
     /// The highest of all nodes.
     Global,
@@ -180,7 +180,8 @@ pub enum Effect {
     Mutate(Mutate),
     /// One bit of its encoding is flipped, drawn by this seed for each copy anew.
     Flip(Seed),
-    /// Messages between different blocks are lost or held, as the network says. Nodes in no block hear all.
+    /// Messages between nodes that share no block are lost or held, as the network says. A node may stand in several
+    /// blocks; nodes in no block hear all.
     Partition(Vec<Vec<SeatName>>),
     /// These are cut off from all other replicas.
     Isolate(Vec<SeatName>),

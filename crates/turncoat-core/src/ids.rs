@@ -249,6 +249,22 @@ impl Seat {
 pub struct SeatSet([u64; 2]);
 
 impl SeatSet {
+    /// The first so many seats.
+    pub const fn first(count: usize) -> Self {
+        assert!(count <= 128);
+        let all = if count == 0 { 0 } else { u128::MAX >> (128 - count) };
+        Self([all as u64, (all >> 64) as u64])
+    }
+    /// The members of either.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self([self.0[0] | other.0[0], self.0[1] | other.0[1]])
+    }
+    /// The members that `other` lacks.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+    }
     /// Adds a seat.
     pub fn insert(&mut self, seat: Seat) {
         self.0[usize::from(seat.0 >> 6 & 1)] |= 1 << (seat.0 & 63);

@@ -118,7 +118,8 @@ impl<P: Protocol> Io<P> {
         self.progressed = true;
         self.ledger.commit(Commit { seat, slot, id, voters }, requests, self.step);
         if self.recording.is_some() {
-            self.record(What::Commit { seat: self.seats.name(seat), slot, id, voters });
+            let requests = requests.to_vec();
+            self.record(What::Commit { seat: self.seats.name(seat), slot, id, requests, voters });
         }
     }
 

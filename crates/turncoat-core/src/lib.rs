@@ -33,6 +33,7 @@ pub mod part;
 mod persona;
 pub mod plan;
 pub mod prelude;
+pub mod probe;
 mod queue;
 pub mod record;
 pub mod rng;

@@ -90,6 +90,11 @@ impl<M> Slab<M> {
         &self.entries[index as usize].0
     }
 
+    /// How many payloads there are, or were if they are kept.
+    pub(crate) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// All payloads, newest first; meaningful with `keep` only.
     pub(crate) fn newest_first(&self) -> impl Iterator<Item = &M> {
         self.entries.iter().rev().map(|(message, _)| message)

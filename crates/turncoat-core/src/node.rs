@@ -58,6 +58,10 @@ pub trait Protocol: Sized + 'static {
     fn bound(_config: &Self::Config, f: usize) -> usize {
         3 * f + 1
     }
+    /// How many votes decide: what liveness checks count.
+    fn quorum(cluster: &Cluster) -> usize {
+        cluster.quorum()
+    }
     /// What is wrong with a configuration, if anything is.
     fn validate(_config: &Self::Config) -> Result<(), String> {
         Ok(())
@@ -82,6 +86,10 @@ pub trait Protocol: Sized + 'static {
     /// The round in which every node starts.
     fn origin() -> RoundKey {
         RoundKey { slot: Slot(u32::from(Self::PHASES > 0)), ..RoundKey::default() }
+    }
+    /// Which view it is, counted from 1. It sees a liar's values too.
+    fn nth_view(view: View) -> u32 {
+        view.next().0.saturating_sub(Self::origin().view.0)
     }
     /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
     /// overflow.
@@ -126,7 +134,7 @@ pub trait Node<P: Protocol>: 'static {
     /// An adversary makes this (Byzantine) node turn against its leader, with no timer to fire.
     fn on_suspect(&mut self, _cx: &mut Context<'_, P>) {}
     /// What the node knows and waits for: for liveness checks, coverage and explanations.
-    fn vitals(&self) -> Vitals {
+    fn vitals(&self, _cluster: &Cluster) -> Vitals {
         Vitals::default()
     }
     /// A copy, where the node can be copied. Without it a persona runs from the start.
@@ -149,7 +157,14 @@ pub trait State {
     /// A stable hash.
     fn state_hash(&self) -> u64;
     /// As JSON, for tables and diffs.
-    fn json(&self) -> serde_json::Value;
+    ///
+    /// # Errors
+    /// If JSON cannot say it: a map whose keys are neither text nor numbers, for instance.
+    fn try_json(&self) -> serde_json::Result<serde_json::Value>;
+    /// As JSON, or else the reason why not.
+    fn json(&self) -> serde_json::Value {
+        self.try_json().unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+    }
     /// As Rust shows it.
     fn debug(&self) -> String;
 }
@@ -158,8 +173,8 @@ impl<T: Hash + Debug + Serialize> State for T {
     fn state_hash(&self) -> u64 {
         stable_hash(0x57A7E, self)
     }
-    fn json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+    fn try_json(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(self)
     }
     fn debug(&self) -> String {
         format!("{self:?}")
@@ -185,17 +200,39 @@ pub struct Vitals {
     pub waiting: Vec<Waiting>,
 }
 
-/// A quorum that is not there yet.
+/// Messages of one kind that a node needs to go on, and has too few of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// What for.
+    /// Their kind.
     pub kind: &'static str,
-    /// In which slot.
-    pub slot: Slot,
-    /// How many it has.
-    pub have: usize,
-    /// How many it needs at the least.
+    /// What they are about.
+    pub about: About,
+    /// Those whose messages it has.
+    pub have: NodeSet,
+    /// Of how many it needs one at the least.
     pub need: usize,
+}
+
+/// What a message that somebody waits for is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// A slot.
+    Slot(Slot),
+    /// A view.
+    View(View),
+    /// A client's own request, by its number.
+    Request(u32),
+}
+
+impl std::fmt::Display for About {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Slot(slot) => write!(f, "slot {slot}"),
+            Self::View(view) => write!(f, "view {view}"),
+            Self::Request(ts) => write!(f, "request {ts}"),
+        }
+    }
 }
 
 /// The members and their sizes: what every node knows of the system.
@@ -207,7 +244,7 @@ pub struct Cluster {
     pub f: usize,
     /// Clients.
     pub clients: usize,
-    /// The leaders that the scenario prescribes, by view.
+    /// The leaders that the scenario prescribes, of the first view and those after it.
     pub leaders: Vec<NodeId>,
     /// Whom each replica trusts (all, where the protocol has no such notion).
     pub trust: Vec<NodeSet>,
@@ -274,7 +311,8 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        match self.cluster.leaders.get(view.0 as usize) {
+        let nth = P::nth_view(view) as usize;
+        match nth.checked_sub(1).and_then(|index| self.cluster.leaders.get(index)) {
             Some(&leader) => leader,
             None => P::leader(view, self.cluster),
         }

@@ -48,6 +48,26 @@ pub struct Mutation {
     pub scope: Scope,
 }
 
+/// A field that says something else in a lie than in the truth.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Change {
+    /// Its name, as in the table of mutations, without the kind: `seq`, `prepared.0.votes`.
+    pub field: String,
+    /// The truth.
+    pub was: String,
+    /// The lie.
+    pub is: String,
+}
+
+/// A part as [`Part::describe`] writes it.
+pub(crate) struct Described<'a, T>(pub(crate) &'a T);
+
+impl<T: Part> fmt::Display for Described<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.describe(f)
+    }
+}
+
 /// Where in a message a part stands: inside how many signatures and lists.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Depth {
@@ -125,6 +145,11 @@ pub trait Part: Clone {
     /// Writes the part for people: `view=0 seq=1`.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
+    /// Names what differs in `lie`, each field by a name that starts with `path`.
+    fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+        differ(path, Described(self).to_string(), Described(lie).to_string(), found);
+    }
+
     /// Shows each signed request in this part.
     fn requests(&self, _found: &mut dyn FnMut(&Signed<Request>)) {}
 
@@ -151,6 +176,13 @@ pub trait Part: Clone {
     /// A genuine signed part of this type, other than `present`, from the pools of the run.
     fn another(_present: &Signed<Self>, _liar: &mut Liar<'_>) -> Option<Signed<Self>> {
         None
+    }
+}
+
+/// Notes a field, if its words differ.
+fn differ(path: &str, was: String, is: String, found: &mut Vec<Change>) {
+    if was != is {
+        found.push(Change { field: path.trim_start_matches('.').to_owned(), was, is });
     }
 }
 
@@ -308,6 +340,12 @@ impl<T: Part> Part for Option<T> {
             Some(part) => part.describe(f),
         }
     }
+    fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+        match (self, lie) {
+            (Some(part), Some(lie)) => part.changes(lie, path, found),
+            _ => differ(path, Described(self).to_string(), Described(lie).to_string(), found),
+        }
+    }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
     }
@@ -357,6 +395,14 @@ impl<T: Part> Part for Vec<T> {
         }
         f.write_str("]")
     }
+    fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+        if self.len() != lie.len() {
+            return differ(path, Described(self).to_string(), Described(lie).to_string(), found);
+        }
+        for (i, (part, lie)) in self.iter().zip(lie).enumerate() {
+            part.changes(lie, &format!("{path}.{i}"), found);
+        }
+    }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
     }
@@ -398,6 +444,14 @@ impl<T: Part + PartialEq> Part for Signed<T> {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)?;
         f.write_str(if self.valid() { "" } else { " (bad signature)" })
+    }
+    fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+        T::changes(self, lie, path, found);
+        let words = |signed: &Self| match signed.valid() {
+            true => format!("of {}", signed.signer()),
+            false => "bad".to_owned(),
+        };
+        differ(&format!("{path}.signature"), words(self), words(lie), found);
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::signed_requests(self, found);
@@ -459,6 +513,9 @@ impl<T: Part> Part for Arc<T> {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)
+    }
+    fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+        T::changes(self, lie, path, found);
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::requests(self, found);

@@ -1,10 +1,16 @@
-//! What happened, for people: the events of a recorded run.
+//! What happened, for people: the events of a recorded run, the way of each message, and where everybody ended.
 
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
+use crate::client::Request;
 use crate::hash::Digest;
 use crate::ids::{NodeSet, SeatName, Slot, Time};
+use crate::message::RoundKey;
+use crate::node::Vitals;
+use crate::part::Change;
 use crate::scenario::{Scenario, SchedulerName, SchedulerSpec};
 use crate::schedule::Action;
 
@@ -15,6 +21,12 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// The choices that lead there again, under the same adversary.
     pub script: Vec<Action>,
+    /// The copies of messages, in the order in which they were sent.
+    pub copies: Vec<SentCopy>,
+    /// What clients have asked for, in order.
+    pub requests: Vec<Request>,
+    /// Everybody at the end, by seat.
+    pub standings: Vec<Standing>,
 }
 
 impl Recording {
@@ -25,6 +37,94 @@ impl Recording {
         let scheduler = SchedulerSpec { name, script, ..SchedulerSpec::clone(&scenario.scheduler) };
         Scenario { scheduler: Arc::new(scheduler), ..scenario.clone() }
     }
+}
+
+/// A copy of a message, from its sender to one receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentCopy {
+    /// The sender.
+    pub src: SeatName,
+    /// The receiver.
+    pub dst: SeatName,
+    /// The kind.
+    pub kind: &'static str,
+    /// Whether such messages carry state into the next view.
+    pub view_change: bool,
+    /// The round, if the kind has one.
+    pub round: Option<RoundKey>,
+    /// The slot that it is about, if any.
+    pub slot: Option<Slot>,
+    /// Kind and fields, as the receiver reads them.
+    pub text: String,
+    /// The event in which it was sent; 0 is the start.
+    pub sent: u64,
+    /// How it differs from what the sender's code wrote.
+    pub lie: Option<Falsehood>,
+    /// Whether the network held it back.
+    pub held: bool,
+    /// What became of it.
+    pub arrival: Arrival,
+}
+
+/// How a copy differs from what its sender's code wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Falsehood {
+    /// These fields say something else.
+    Changed(Vec<Change>),
+    /// The code wrote no such message.
+    MadeUp,
+    /// It cannot be decoded.
+    Garbage,
+}
+
+/// What became of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// It was still under way at the end.
+    Underway,
+    /// It was handed over.
+    Delivered {
+        /// In this event.
+        step: u64,
+        /// Whether the receiver did or remembered something; true where that cannot be seen.
+        heeded: bool,
+    },
+    /// It was lost.
+    Lost {
+        /// In this event.
+        step: u64,
+        /// How.
+        by: Loss,
+    },
+}
+
+/// How a copy was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// On its way.
+    Network,
+    /// Its sender, a liar, did not send it.
+    Withheld,
+    /// Its receiver had stopped.
+    Down,
+}
+
+/// A node at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// Who.
+    pub seat: SeatName,
+    /// Whether it neither lies nor has lost its memory.
+    pub correct: bool,
+    /// Whether it has not stopped.
+    pub alive: bool,
+    /// What it knows and waits for.
+    pub vitals: Vitals,
+    /// Its armed timers, earliest first.
+    pub timers: Vec<(String, Time)>,
 }
 
 /// Something that happened.
@@ -94,6 +194,8 @@ pub enum What {
         slot: Slot,
         /// The value.
         id: Digest,
+        /// What it consists of; nothing: a no-op.
+        requests: Vec<Request>,
         /// The votes counted.
         voters: NodeSet,
     },
@@ -124,7 +226,7 @@ impl fmt::Display for Event {
             What::Hold { src, dst, text } => write!(f, "hold {src}>{dst} {text}"),
             What::Lie { src, dst, name } => write!(f, "lie {src}>{dst} {name}"),
             What::Fire { seat, timer } => write!(f, "fire {seat} {timer}"),
-            What::Commit { seat, slot, id, voters } => {
+            What::Commit { seat, slot, id, voters, .. } => {
                 write!(f, "commit {seat} slot={slot} value={id} votes={voters}")
             }
             What::Complete { seat, ts } => write!(f, "complete {seat} request={ts}"),

@@ -4,9 +4,10 @@ use crate::flags::Flag;
 use crate::message::{Message, MutationTable};
 use crate::node::Protocol;
 use crate::outcome::{Outcome, Violation};
+use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sim::Sim;
+use crate::sim::{Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
 pub trait Runner {
@@ -20,8 +21,14 @@ pub trait Runner {
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    /// The same run, with a sample of the correct replicas at the end of each round.
+    fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
+    /// The same run, and what its messages and nodes are like.
+    fn sample(&mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Outcome, ScenarioError>;
+    /// The run as it would be if a liar of it talked nonsense all the time.
+    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError>;
 }
 
 impl<P: Protocol> Runner for Sim<P> {
@@ -42,8 +49,24 @@ impl<P: Protocol> Runner for Sim<P> {
         let outcome = self.run();
         Ok((outcome, self.recording()))
     }
+    fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_sampled())
+    }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)
+    }
+    fn sample(&mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Outcome, ScenarioError> {
+        self.reset_keeping(scenario)?;
+        let outcome = self.run();
+        self.look_at_messages(samples);
+        self.look_at_nodes(samples);
+        Ok(outcome)
+    }
+    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError> {
+        self.reset_keeping(scenario)?;
+        self.run_pestered(scenario.seed.0, nonsense);
+        Ok(())
     }
 }
 

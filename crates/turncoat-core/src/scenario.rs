@@ -47,6 +47,9 @@ pub struct Scenario {
     /// Where all randomness of the run comes from.
     #[serde(default)]
     pub seed: Seed,
+    /// The tests that have found it and run it again; nothing in a run reads it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// What the suite says about it; nothing in a run reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bug: Option<Arc<toml::Table>>,
@@ -138,7 +141,7 @@ pub struct ClusterSpec {
     pub f: usize,
     /// Clients.
     pub clients: usize,
-    /// The leader of each view from 0 on; the protocol's rule where the table ends.
+    /// The leader of each view from the first on; the protocol's rule where the table ends.
     pub leaders: Vec<NodeId>,
     /// Whom each replica trusts.
     pub trust: Trust,
@@ -246,6 +249,8 @@ pub enum Goal {
     Committed,
     /// Every correct replica has decided this slot.
     Height(u32),
+    /// Nothing: the run goes on to its limits, and termination is not judged.
+    None,
 }
 
 /// How messages travel.
@@ -438,17 +443,27 @@ pub struct Limits {
     pub in_flight: usize,
     /// Ticks.
     pub time: Time,
+    /// Views: when all correct replicas have left so many, messages in flight are still delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<u32>,
     /// Ticks during which timers may still fire once the goal is reached, for replicas that lag behind.
     /// Messages in flight are delivered anyway.
     pub linger: Time,
-    /// Events that a run goes on at the most once its goal is reached.
+    /// Events that a run goes on at the most once its goal is reached or its views are over.
     #[serde(serialize_with = "capped")]
     pub tail: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: None, in_flight: 20_000, time: Time(1_000_000_000), linger: Time(0), tail: 2_000 }
+        Self {
+            steps: None,
+            in_flight: 20_000,
+            time: Time(1_000_000_000),
+            views: None,
+            linger: Time(0),
+            tail: 2_000,
+        }
     }
 }
 
@@ -500,6 +515,7 @@ impl Scenario {
         Self {
             schema: SCHEMA,
             seed: Seed(0),
+            tests: Vec::new(),
             bug: None,
             protocol: Arc::new(ProtocolSpec { name: protocol.to_owned(), config: toml::Table::new() }),
             cluster: Arc::default(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::client::Request;
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot};
-use crate::node::{Context, Protocol, Vitals, Waiting};
+use crate::node::{Context, Protocol, Vitals};
 use crate::sign::Signed;
 
 /// The service: one register. `+k` adds, `*k` multiplies, `get` reads; anything else is written as it is.
@@ -102,17 +102,10 @@ impl History {
         self.far.last_key_value().map_or(Slot(self.log.len() as u32), |(&slot, _)| slot)
     }
 
-    /// What it says about its replica: what was decided and executed last. In the next slot the replica `waits` for a
-    /// kind of message, and has so many.
-    pub fn vitals(&self, waits: Option<(&'static str, usize)>) -> Vitals {
+    /// What it says about its replica: what was decided and executed last.
+    pub fn vitals(&self) -> Vitals {
         let last = self.far.values().last().or(self.log.last()).and_then(Option::as_ref);
-        let waiting = |(kind, have)| Waiting { kind, slot: self.last().next(), have, need: have + 1 };
-        Vitals {
-            decided: self.last(),
-            executed: last.map(Request::digest),
-            waiting: waits.map(waiting).into_iter().collect(),
-            ..Vitals::default()
-        }
+        Vitals { decided: self.last(), executed: last.map(Request::digest), ..Vitals::default() }
     }
 
     /// The state of the service.

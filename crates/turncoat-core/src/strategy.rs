@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 /// It is made once per campaign (or per worker), with the fixed part of the scenario and its parameters. The
 /// campaign sets the seed of the run.
 pub trait Strategy {
-    /// The scenario of run `index`. Unless the strategy [learns](Strategy::learns), it depends on `index` and
+    /// The scenario of run `index`, one of its [`Space`] if it has one that comes in order. Unless the strategy [learns](Strategy::learns), it depends on `index` and
     /// `rng` alone, which is that run's own.
     fn next(&mut self, index: u64, rng: &mut Rng) -> Scenario;
 
@@ -20,5 +20,26 @@ pub trait Strategy {
     /// is the campaign.
     fn learns(&self) -> bool {
         false
+    }
+
+    /// All its scenarios, where they are counted.
+    fn space(&self) -> Option<Space> {
+        None
+    }
+}
+
+/// The scenarios of a strategy that has finitely many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Space {
+    /// How many; nothing where 128 bits cannot count them.
+    pub scenarios: Option<u128>,
+    /// Whether run `i` is scenario `i`, and no run comes after the last. Otherwise runs draw theirs.
+    pub in_order: bool,
+}
+
+impl Space {
+    /// The runs that there are, if they end.
+    pub fn runs(self) -> Option<u64> {
+        self.scenarios.filter(|_| self.in_order).and_then(|scenarios| scenarios.try_into().ok())
     }
 }

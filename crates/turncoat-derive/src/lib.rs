@@ -25,12 +25,18 @@
 //!
 //! `#[message(specials = PATH)]` on the enum names a `&'static [Special<Self>]`: mutations that no single
 //! field gives, such as a request exchanged together with its digest.
+//!
+//! `#[turncoat::test]` is here too, because attributes must be in a crate of this kind.
+
+mod test;
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, Result, parse_macro_input};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, ItemFn, Result, parse_macro_input,
+};
 
 /// Derives `Part` for a struct.
 #[proc_macro_derive(Part, attributes(part))]
@@ -44,6 +50,13 @@ pub fn derive_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     message(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// A test that fuzzes a protocol: `#[turncoat::test(PROTOCOL, KEY = VALUE, ..)]`.
+#[proc_macro_attribute]
+pub fn test(settings: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let function = parse_macro_input!(item as ItemFn);
+    test::expand(settings.into(), &function).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// One field: how code binds it, how tables and traces call it.
@@ -102,6 +115,7 @@ struct Bodies {
     count: TokenStream,
     mutate: TokenStream,
     describe: TokenStream,
+    changes: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
 }
@@ -112,6 +126,11 @@ fn bodies(members: &[Member]) -> Bodies {
     let names: Vec<&Ident> = mutable.iter().map(|m| &m.binding).collect();
     let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
     let paths = mutable.iter().map(|m| &m.path);
+    let changes = members.iter().map(|m| {
+        let (name, ty, path) = (&m.binding, &m.ty, &m.path);
+        let lie = format_ident!("earlier_{name}");
+        quote! { <#ty as Part>::changes(#name, #lie, &format!("{path}{}", #path), found); }
+    });
     let described = members.iter().enumerate().map(|(i, m)| {
         let (name, ty) = (&m.binding, &m.ty);
         let space = if i == 0 { "" } else { " " };
@@ -131,6 +150,7 @@ fn bodies(members: &[Member]) -> Bodies {
             )*
         },
         describe: quote! { #(#described)* },
+        changes: quote! { #(#changes)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
     }
@@ -174,7 +194,7 @@ fn imports() -> TokenStream {
     let kernel = kernel();
     quote! {
         #[allow(unused_imports)]
-        use #kernel::part::{Depth, Liar, Mutation, Part};
+        use #kernel::part::{Change, Depth, Liar, Mutation, Part};
         #[allow(unused_imports)]
         use #kernel::{client::Request, ids::{NodeSet, Slot}, message::{Message, RoundKey}, sign::Signed};
     }
@@ -188,7 +208,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
         member.label = label.to_string();
     }
-    let Bodies { rows, count, mutate, describe, requests, substitute } = bodies(&members);
+    let Bodies { rows, count, mutate, describe, changes, requests, substitute } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
@@ -217,6 +237,10 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     let Self #own = self;
                     #describe
                     Ok(())
+                }
+                fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+                    let (Self #own, Self #other) = (self, lie);
+                    #changes
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
@@ -287,15 +311,15 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let mut view_changes = Vec::new();
     let [mut kind_arms, mut round_arms, mut slot_arms, mut row_arms, mut count_arms] =
         [const { Vec::new() }; 5];
-    let [mut mutate_arms, mut describe_arms, mut request_arms, mut substitute_arms] =
-        [const { Vec::new() }; 4];
+    let [mut mutate_arms, mut describe_arms, mut change_arms, mut request_arms, mut substitute_arms] =
+        [const { Vec::new() }; 5];
     for (i, variant) in data.variants.iter().enumerate() {
         let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
         let members = members(&variant.fields)?;
         let (own, other) =
             (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
         let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
-        let Bodies { rows, count, mutate, describe, requests, substitute } = bodies(&members);
+        let Bodies { rows, count, mutate, describe, changes, requests, substitute } = bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
         let slot_or_zero = round.slot.as_ref().map_or(quote!(Default::default()), |slot| quote!(#slot));
@@ -319,6 +343,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
             #mutate
         }));
         describe_arms.push(quote!(Self::#name #own => { f.write_str(#lead)?; #describe }));
+        change_arms.push(quote!((Self::#name #own, Self::#name #other) => { #changes }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
         substitute_arms.push(quote!(Self::#name #own => { #substitute }));
         kinds.push(kind);
@@ -373,6 +398,14 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                 fn describe(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                     match self { #(#describe_arms)* }
                     Ok(())
+                }
+                fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
+                    #[allow(unreachable_patterns)]
+                    match (self, lie) {
+                        #(#change_arms)*
+                        // A lie is of the same kind.
+                        _ => {}
+                    }
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {

@@ -14,7 +14,7 @@ use turncoat_core::record::Event;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, ScenarioError, Seed};
-use turncoat_core::strategy::Strategy;
+use turncoat_core::strategy::{Space, Strategy};
 
 use crate::order::{Batch, BatchEnd, InOrder};
 use crate::summary::Summary;
@@ -43,7 +43,8 @@ pub struct Campaign<'a> {
     pub make: &'a Make<'a>,
     /// Where all randomness comes from.
     pub seed: Seed,
-    /// How many runs; without a number, until something else ends the campaign.
+    /// How many runs; without a number, until something else ends the campaign. There may be fewer
+    /// ([`Campaign::space`]).
     pub runs: Option<u64>,
     /// How many threads.
     pub jobs: usize,
@@ -119,6 +120,14 @@ pub enum CampaignError {
         /// The index of the run.
         index: u64,
     },
+    /// The strategy has no run with such an index.
+    #[error("there is no run {index}: the strategy has {runs} scenarios, and they are the runs 0 to {last}", last = .runs - 1)]
+    Beyond {
+        /// The index of the run.
+        index: u64,
+        /// How many there are.
+        runs: u64,
+    },
     /// A run that depends on those before it cannot be drawn alone.
     #[error(
         "run {index} depends on the outcome of earlier runs, because the strategy learns: \
@@ -137,7 +146,15 @@ impl Campaign<'_> {
         if strategy.learns() && index > 0 {
             return Err(CampaignError::Learns { index });
         }
-        Ok(self.draw(index, &mut *strategy))
+        match strategy.space().and_then(Space::runs) {
+            Some(runs) if index >= runs => Err(CampaignError::Beyond { index, runs }),
+            _ => Ok(self.draw(index, &mut *strategy)),
+        }
+    }
+
+    /// All scenarios of the strategy, where they are counted.
+    pub fn space(&self) -> Result<Option<Space>, CampaignError> {
+        Ok(self.strategy()?.space())
     }
 
     /// Executes run `index` alone, which came to this fingerprint before.
@@ -175,7 +192,8 @@ impl Campaign<'_> {
             strategies.push(self.strategy()?);
         }
         let keeps = keep.is_some();
-        let order = InOrder::new(so_far, self.runs, jobs, self.stop, keep, watch);
+        let runs = self.runs.into_iter().chain(strategies[0].space().and_then(Space::runs)).min();
+        let order = InOrder::new(so_far, runs, jobs, self.stop, keep, watch);
         thread::scope(|scope| {
             let spawn = |strategy| scope.spawn(|| self.work(strategy, &order, keeps));
             let workers: Vec<_> = strategies.into_iter().map(spawn).collect();
@@ -233,7 +251,7 @@ impl Campaign<'_> {
         let impossible = |error| CampaignError::Scenario { index, error };
         let outcome = runner.execute(&scenario).map_err(impossible)?;
         if index.is_multiple_of(AGAIN) {
-            self.repeat(index, &scenario, &outcome).map_err(impossible)??;
+            self.repeat(index, &scenario, &outcome)?;
         }
         strategy.observe(&scenario, &outcome);
         summary.add(index, &scenario, &outcome);
@@ -255,36 +273,30 @@ impl Campaign<'_> {
     }
 
     /// Executes a run once more, on a runner that nobody has used, and compares.
-    fn repeat(
-        &self,
-        index: u64,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> Result<Result<(), CampaignError>, ScenarioError> {
-        if self.entry.runner().execute(scenario)? == *outcome {
-            return Ok(Ok(()));
+    fn repeat(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> Result<(), CampaignError> {
+        let impossible = |error| CampaignError::Scenario { index, error };
+        if self.entry.runner().execute(scenario).map_err(impossible)? == *outcome {
+            return Ok(());
         }
-        let differs = first_difference(self.entry, scenario)?;
-        Ok(Err(CampaignError::Differs { index, differs }))
+        let record = || self.entry.runner().record(scenario).map_err(impossible);
+        let (one, two) = (record()?.1, record()?.1);
+        let differs = first_difference(&one.events, &two.events).unwrap_or_else(|| SELDOM.to_owned());
+        Err(CampaignError::Differs { index, differs })
     }
 }
 
+/// What to say of a run that was another one, when two recordings of it are equal.
+pub(crate) const SELDOM: &str = "comes to another outcome now and then, though not when it was recorded";
+
 /// Where two executions of a scenario part.
-fn first_difference(entry: &Entry, scenario: &Scenario) -> Result<String, ScenarioError> {
-    let (_, one) = entry.runner().record(scenario)?;
-    let (_, two) = entry.runner().record(scenario)?;
-    let same = one.events.iter().zip(&two.events).take_while(|(a, b)| a == b).count();
+pub(crate) fn first_difference(one: &[Event], two: &[Event]) -> Option<String> {
+    let same = one.iter().zip(two).take_while(|(a, b)| a == b).count();
     let line = |events: &[Event]| {
         let event = events.get(same).map(|event| event.to_string().trim_start().to_owned());
         event.unwrap_or_else(|| "nothing more".to_owned())
     };
-    let step = one.events.get(same).or(two.events.get(same)).map(|event| event.step);
-    Ok(match step {
-        Some(step) => {
-            format!("differs from step {step}: `{}`, then `{}`", line(&one.events), line(&two.events))
-        }
-        None => "comes to another outcome now and then, though not when it was recorded".to_owned(),
-    })
+    let step = one.get(same).or(two.get(same))?.step;
+    Some(format!("differs from step {step}: `{}`, then `{}`", line(one), line(two)))
 }
 
 /// Lets the other workers go when one panics; they would wait for its batch for ever.

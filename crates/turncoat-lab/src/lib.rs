@@ -7,8 +7,13 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod corpus;
 pub mod experiment;
+pub mod explain;
+pub mod files;
+pub mod liveness;
 mod order;
+pub mod preflight;
 #[cfg(feature = "store")]
 pub mod report;
 pub mod shrink;

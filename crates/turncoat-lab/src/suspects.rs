@@ -145,6 +145,6 @@ fn fewer(flags: &[String], without: usize) -> Vec<String> {
 }
 
 /// The flags that a scenario names.
-fn flags(protocol: &ProtocolSpec) -> Option<Vec<String>> {
+pub(crate) fn flags(protocol: &ProtocolSpec) -> Option<Vec<String>> {
     protocol.config.get("flags")?.clone().try_into().ok()
 }

@@ -140,7 +140,7 @@ fn a_lock_without_a_certificate_to_report_is_for_ever() {
 /// another block. In view 3 p0 sends its old certificate as the one of this view, and the phases take their course.
 #[test]
 fn the_certificate_of_an_old_view_is_out_of_date() {
-    let leaders = "cluster.leaders = ['p0', 'p0', 'p1', 'p0']";
+    let leaders = "cluster.leaders = ['p0', 'p1', 'p0']";
     let mut s = attack("qc-view-unchecked", &format!("{leaders}\nadversary.byzantine = ['p0']"));
     s.deliver("p1,p2,p3>p0 new-view").deliver("p0>* prepare").deliver("*>p0 vote");
     time_out(&mut s, &ALL, 1);

@@ -49,7 +49,7 @@ fn a_leader_that_is_not_heard_breaks_the_chain() {
     // Leaders p0, p1, p2, p0, p0, p0. p1 has the certificate of the first block, and nobody hears of it in view 2. It
     // reports it to p2, whose block extends the first one, but two views later. Five views decide nothing. The sixth
     // decides the block of view 3, and with it its parent.
-    let leaders = "cluster.leaders = ['p0', 'p0', 'p1', 'p2', 'p0', 'p0', 'p0', 'p0']";
+    let leaders = "cluster.leaders = ['p0', 'p1', 'p2', 'p0', 'p0', 'p0', 'p0']";
     let mut s: Told = story("hotstuff-chained", &format!("{LOCAL}\n{leaders}\nworkload.requests = 2"));
     propose(&mut s, "p0", "p1,p2,p3", "p1");
     s.drop("p1>* proposal");
@@ -76,7 +76,7 @@ fn twins_have_one_vote() {
     // p0 runs twice. Its two instances and p1 vote for a block, which are three votes of two voters. The third voter
     // makes the certificate.
     let twins = "adversary = { byzantine = ['p0'], twins = ['p0'] }";
-    let mut s: Told = story("hotstuff-chained", &format!("cluster.leaders = ['p1', 'p1', 'p2']\n{twins}"));
+    let mut s: Told = story("hotstuff-chained", &format!("cluster.leaders = ['p1', 'p2']\n{twins}"));
     s.deliver("p1>p0.a,p0.b proposal").deliver("p0.a,p0.b,p1>p2 vote");
     expect_views(s.sim(), &["p2"], 1);
     s.deliver("p1>p3 proposal").deliver("p3>p2 vote");
@@ -113,7 +113,7 @@ fn three_blocks_in_every_second_view_are_no_three_chain() {
     let rounds: Vec<String> = (2..=10).map(round).chain([slow]).collect();
     let settings = format!(
         "protocol = {{ pacemaker = 'local', doublings = 0, delta = 10, flags = ['chain3-no-consecutive-views'] }}\n\
-         cluster.leaders = ['p1', 'p1', 'p1', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0']\n\
+         cluster.leaders = ['p1', 'p1', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0', 'p0']\n\
          workload.requests = 4\nnetwork.latency = 1\n[adversary]\nbyzantine = ['p0']\ntwins = ['p0']\nfaults = [{}]",
         rounds.join(", ")
     );
@@ -142,7 +142,7 @@ fn a_block_is_decided_without_its_parent() {
 /// every view. p1 hears the end of the one, p2 that of the other.
 #[test]
 fn two_votes_in_a_view_make_two_branches() {
-    let leaders = "cluster.leaders = ['p0', 'p0', 'p0', 'p0', 'p0', 'p0']";
+    let leaders = "cluster.leaders = ['p0', 'p0', 'p0', 'p0', 'p0']";
     let mut s: Told = story(
         "hotstuff-chained",
         &format!(

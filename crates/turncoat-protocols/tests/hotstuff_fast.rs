@@ -46,7 +46,7 @@ fn two_branches(protocol: &str) -> Scenario {
     };
     let settings = format!(
         "protocol = {{ pacemaker = 'local', doublings = 0, delta = 10 }}\nworkload.requests = 4\nnetwork.latency = 1\n\
-         cluster.leaders = ['p0', 'p0', 'p0', 'p0', 'p0', 'p1', 'p0', 'p2', 'p1', 'p1', 'p2', 'p2']\n\
+         cluster.leaders = ['p0', 'p0', 'p0', 'p0', 'p1', 'p0', 'p2', 'p1', 'p1', 'p2', 'p2']\n\
          adversary.faults = [{}, {}, {}]",
         cut(5, 6, "p1"),
         cut(7, 8, "p2"),
@@ -161,7 +161,7 @@ fn reports_of_other_views_are_out_of_date() {
     // Byzantine p3 leads views 2 and 5. In view 2 everybody reports nothing. Its block is decided by p1, with the
     // certificate of view 3, of which p2 has not heard. In view 5 p3 takes its own report and that of p1 of view 2, and
     // that of p2 of view 5: nobody seems to know anything.
-    let leaders = "cluster.leaders = ['p0', 'p0', 'p3', 'p0', 'p1', 'p3']";
+    let leaders = "cluster.leaders = ['p0', 'p3', 'p0', 'p1', 'p3']";
     let settings = format!(
         "protocol = {{ pacemaker = 'local', flags = ['agg-mixed-views'] }}\n{leaders}\nworkload.requests = 3\n\
          adversary.byzantine = ['p3']"
@@ -215,7 +215,7 @@ fn two_votes_of_one_replica_are_one() {
     // Byzantine p3 votes twice for each block of p0, which leads three views and decides alone. Then p3 has forgotten
     // all of it, and p1, p2 and p3 begin anew.
     let settings = "protocol = { pacemaker = 'local', flags = ['no-dedup-votes'] }\nworkload.requests = 3\n\
-                    cluster.leaders = ['p0', 'p0', 'p0', 'p0', 'p1', 'p2', 'p1']\nadversary.byzantine = ['p3']";
+                    cluster.leaders = ['p0', 'p0', 'p0', 'p1', 'p2', 'p1']\nadversary.byzantine = ['p3']";
     let mut s: Told = story("fast-hotstuff", settings);
     for view in 1..=2 {
         s.deliver("p0>p3 proposal").drop("p0>* proposal");

@@ -13,7 +13,7 @@ use turncoat_protocols::hotstuff::chained::Chained;
 use turncoat_protocols::hotstuff::fast::FastHotStuff;
 
 /// p0 lies, and leads every other view.
-const SETTINGS: &str = "cluster.leaders = ['p0', 'p0', 'p1', 'p0', 'p1', 'p0', 'p1', 'p0']\n\
+const SETTINGS: &str = "cluster.leaders = ['p0', 'p1', 'p0', 'p1', 'p0', 'p1', 'p0']\n\
                         protocol.pacemaker = 'local'\nadversary.byzantine = ['p0']\nworkload.requests = 3";
 
 /// Each of these lies of p0 leaves those who hear it as they were.

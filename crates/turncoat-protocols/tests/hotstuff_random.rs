@@ -94,7 +94,7 @@ fn one_liar_and_random_losses_break_no_agreement() {
 fn twins(base: &Scenario, rng: &mut Rng) -> Scenario {
     const SEATS: [&str; 5] = ["p0.a", "p0.b", "p1", "p2", "p3"];
     let mut scenario = base.clone();
-    let leaders = (0..=10).map(|_| NodeId::replica(rng.index(4)));
+    let leaders = (1..=10).map(|_| NodeId::replica(rng.index(4)));
     Arc::make_mut(&mut scenario.cluster).leaders = leaders.collect();
     let round = |view: u64, rng: &mut Rng| {
         let mut blocks = [Vec::new(), Vec::new()];

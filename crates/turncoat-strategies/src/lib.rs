@@ -23,6 +23,7 @@ mod one_liar;
 mod params;
 pub mod partitions;
 mod random;
+mod twins;
 
 pub use params::Param;
 
@@ -45,7 +46,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 4] = [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO];
+static ALL: [Info; 5] = [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO, twins::INFO];
 
 /// All strategies, the simplest first.
 pub fn all() -> &'static [Info] {

@@ -68,7 +68,12 @@ impl<'a> Params<'a> {
         })
     }
 
-    fn typed<T>(&self, name: &str, parse: impl Fn(&'a str) -> Result<T, String>) -> Result<T, StrategyError> {
+    /// Whatever the text means.
+    pub(crate) fn typed<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&'a str) -> Result<T, String>,
+    ) -> Result<T, StrategyError> {
         let param =
             self.known.iter().find(|param| param.name == name).expect("strategies know their parameters");
         let text =

@@ -11,6 +11,8 @@
 //! assert_eq!(four.rank(&[vec![0, 1, 2, 3]]), 14);
 //! ```
 
+use std::ops::RangeInclusive;
+
 use turncoat_core::rng::Rng;
 
 /// The blocks of a partition: each in ascending order, and ordered by their smallest elements.
@@ -43,15 +45,24 @@ impl SetPartitions {
     }
 }
 
-/// The set partitions of `0..n`, numbered.
+/// The set partitions of `0..n`, numbered: all of them, or those into so many blocks.
 ///
 /// A partition is what joins the smallest element in its block, and a partition of the rest. With `j`
-/// companions there are C(n-1, j) * B(n-1-j) of them, where B counts partitions (Bell numbers). The order is
-/// by the number of companions, then by the companions, then by the rest.
+/// companions there are C(n-1, j) * P(n-1-j) of them, where P counts the partitions of the rest into the blocks that
+/// are left (Bell numbers, where all are wanted; Stirling numbers, where exactly so many blocks are). The order is by
+/// the number of companions, then by the companions, then by the rest.
+///
+/// ```
+/// use turncoat_strategies::partitions::Counted;
+/// let two_blocks = Counted::into_blocks(4, 2..=2).unwrap();
+/// assert_eq!(two_blocks.count(), 7);
+/// assert_eq!(two_blocks.unrank(1), [vec![0, 1], vec![2, 3]]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Counted {
     n: usize,
-    bell: Vec<u128>,
+    /// The partitions of the rest, by the number of blocks before it and by its elements.
+    rest: Vec<Vec<u128>>,
     choose: Vec<Vec<u128>>,
 }
 
@@ -65,24 +76,36 @@ impl Counted {
     /// If `n` exceeds [`Counted::MAX`].
     pub fn of(n: usize) -> Self {
         assert!(n <= Self::MAX, "the partitions of {n} elements cannot be counted in 128 bits");
-        let mut table = Self { n, bell: vec![1], choose: Vec::new() };
-        for others in 0..n {
-            let row: Vec<u128> = match table.choose.last() {
-                None => vec![1],
-                Some(above) => {
-                    let inner = above.windows(2).map(|pair| pair[0] + pair[1]);
-                    std::iter::once(1).chain(inner).chain([1]).collect()
-                }
-            };
-            table.choose.push(row);
-            table.bell.push((0..=others).map(|companions| table.ways(others, companions)).sum());
-        }
-        table
+        Self::into_blocks(n, 0..=n).expect("Bell numbers up to the 42nd fit in 128 bits")
     }
 
-    /// How many there are: the Bell number of `n`.
+    /// The partitions of `0..n` into so many blocks; nothing if they cannot be counted in 128 bits.
+    pub fn into_blocks(n: usize, blocks: RangeInclusive<usize>) -> Option<Self> {
+        let (least, most) = (*blocks.start(), (*blocks.end()).min(n));
+        let mut choose: Vec<Vec<u128>> = Vec::new();
+        for _ in 0..n {
+            let inner = choose.last().into_iter().flat_map(|above| above.windows(2));
+            let inner = inner.map(|pair| pair[0].checked_add(pair[1])).collect::<Option<Vec<_>>>()?;
+            let last = (!choose.is_empty()).then_some(1);
+            choose.push(std::iter::once(1).chain(inner).chain(last).collect());
+        }
+        let mut table = Self { n, rest: vec![Vec::new(); most + 1], choose };
+        for before in (0..=most).rev() {
+            table.rest[before].push(u128::from(before >= least));
+            for left in 1..=n - before {
+                let mut all = 0_u128;
+                for companions in (0..left).filter(|_| before < most) {
+                    all = all.checked_add(table.ways(before, left - 1, companions)?)?;
+                }
+                table.rest[before].push(all);
+            }
+        }
+        Some(table)
+    }
+
+    /// How many there are.
     pub fn count(&self) -> u128 {
-        self.bell[self.n]
+        self.rest[0][self.n]
     }
 
     /// One of them, each equally likely.
@@ -101,11 +124,15 @@ impl Counted {
         while !left.is_empty() {
             let mut block = vec![left.remove(0)];
             let mut companions = 0;
-            while rank >= self.ways(left.len(), companions) {
-                rank -= self.ways(left.len(), companions);
+            let rest = loop {
+                let rest = self.rest[blocks.len() + 1][left.len() - companions];
+                let ways = self.choose[left.len()][companions] * rest;
+                if rank < ways {
+                    break rest;
+                }
+                rank -= ways;
                 companions += 1;
-            }
-            let rest = self.bell[left.len() - companions];
+            };
             let mut subset = rank / rest;
             rank %= rest;
             let mut place = 0;
@@ -127,16 +154,17 @@ impl Counted {
     /// The number of a partition.
     ///
     /// # Panics
-    /// If these are no [`Blocks`] of `0..n`.
+    /// If these are no [`Blocks`] of `0..n`, or too many.
     pub fn rank(&self, blocks: &[Vec<usize>]) -> u128 {
         let mut left: Vec<usize> = (0..self.n).collect();
         let mut rank = 0;
-        for block in blocks {
+        for (before, block) in blocks.iter().enumerate() {
             assert_eq!(block.first(), left.first(), "blocks are ordered by their smallest elements");
             left.remove(0);
             let mut companions = block.len() - 1;
-            rank += (0..companions).map(|fewer| self.ways(left.len(), fewer)).sum::<u128>();
-            let rest = self.bell[left.len() - companions];
+            let fewer = (0..companions).filter_map(|fewer| self.ways(before, left.len(), fewer));
+            rank += fewer.sum::<u128>();
+            let rest = self.rest[before + 1][left.len() - companions];
             let mut place = 0;
             while companions > 0 {
                 if block.contains(&left[place]) {
@@ -152,9 +180,9 @@ impl Counted {
         rank
     }
 
-    /// The partitions in which so many of the `others` join the smallest element.
-    fn ways(&self, others: usize, companions: usize) -> u128 {
-        self.choose[others][companions] * self.bell[others - companions]
+    /// The partitions in which, after some blocks, so many of the `others` join the smallest element.
+    fn ways(&self, before: usize, others: usize, companions: usize) -> Option<u128> {
+        self.choose[others][companions].checked_mul(self.rest[before + 1][others - companions])
     }
 }
 
@@ -246,9 +274,24 @@ mod tests {
     }
 
     #[test]
+    fn stirling_numbers_count_partitions_into_blocks() {
+        let exactly = |n, k| Counted::into_blocks(n, k..=k).map(|counted| counted.count());
+        assert_eq!([1, 2, 3, 4, 5].map(|k| exactly(5, k)), [1, 15, 25, 10, 1].map(Some));
+        assert_eq!(
+            [exactly(6, 2), exactly(6, 3), exactly(9, 2), exactly(9, 3)],
+            [31, 90, 255, 3025].map(Some)
+        );
+        assert_eq!(Counted::into_blocks(5, 1..=3).unwrap().count(), 41);
+        assert_eq!(exactly(4, 5), Some(0));
+        assert_eq!(exactly(128, 2), Some((1 << 127) - 1));
+        assert_eq!(exactly(128, 3), None);
+    }
+
+    #[test]
     fn every_number_names_another_partition() {
-        for n in [5, 7] {
-            let counted = Counted::of(n);
+        let all = [5, 7].map(Counted::of);
+        let some = [1..=2, 2..=2, 2..=4].map(|blocks| Counted::into_blocks(6, blocks).unwrap());
+        for counted in all.into_iter().chain(some) {
             for rank in 0..counted.count() {
                 let blocks = counted.unrank(rank);
                 assert_eq!(counted.rank(&blocks), rank, "{blocks:?}");

@@ -4,7 +4,7 @@
 //! processes deliver different values, and if one delivers, all do. Run it:
 //! `cargo run --release -p turncoat --example bracha`.
 
-use turncoat::*;
+use turncoat::prelude::*;
 
 /// What processes say. The derive makes the table of lies from the fields, and rounds from the attributes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
@@ -87,6 +87,7 @@ pub(crate) struct Bracha;
 impl Protocol for Bracha {
     const NAME: &'static str = "bracha";
     const ABOUT: &'static str = "Bracha's reliable broadcast";
+    const FLAGS: &'static [Flag] = Flags::ALL;
     type Msg = Msg;
     type Timer = ();
     type Replica = Process;
@@ -116,8 +117,8 @@ pub(crate) fn scenario(flags: &[&str]) -> Scenario {
 fn main() {
     for flags in [&[][..], &["echo-f1", "deliver-f1"]] {
         // In each run a random process lies once, and the network splits once, in one of the three rounds.
-        let params = [("c", "1"), ("d", "1"), ("r", "3")];
-        let summary = fuzz::<Bracha>(&scenario(flags), "byzzfuzz", &params, 10_000).expect("a campaign");
+        let check = check::<Bracha>().scenario(scenario(flags)).strategy("byzzfuzz").set("r", 3).runs(10_000);
+        let summary = check.search().expect("a campaign");
         println!("bracha with {flags:?}: {} runs, violations in {}", summary.runs, summary.violating);
         for finding in summary.first.values() {
             println!("run {}: {}\n{}", finding.index, finding.violation, finding.scenario.to_toml());

@@ -3,12 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use turncoat::core::fault::{Effect, Fault, Mutate, When};
 use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::scenario::SchedulerName;
+use turncoat::lab::campaign::{Campaign, Until};
+use turncoat::lab::preflight;
 use turncoat::{
-    MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies,
+    Entry, MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies,
 };
 
 #[path = "../examples/bracha.rs"]
@@ -50,6 +53,16 @@ fn fuzz(flags: &[&str], runs: u64) -> impl Iterator<Item = Run> {
     })
 }
 
+/// Every scenario of Twins: the sender runs twice, and each of the three rounds has a partition.
+fn twins(flags: &[&str]) -> impl Iterator<Item = Run> {
+    let base = scenario(flags);
+    let params = [("rounds", "3"), ("order", "rank"), ("granularity", "phase"), ("leaders", "rule")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut strategy = strategies::make("twins", &base, &params).unwrap();
+    let mut sim = Sim::<Bracha>::new();
+    (0..15 * 15 * 15).map(move |index| run(&mut sim, strategy.next(index, &mut Rng::stream(0, 0))))
+}
+
 fn run(sim: &mut Sim<Bracha>, scenario: Scenario) -> Run {
     let outcome = sim.execute(&scenario).unwrap();
     let correct = NodeSet::replicas(4).without(scenario.adversary.byzantine);
@@ -78,6 +91,15 @@ fn the_correct_protocol_keeps_all_its_promises() {
             run.scenario.to_toml()
         );
         assert!(run.is_total(), "{} of {}\n{}", run.delivered, run.correct, run.scenario.to_toml());
+    }
+}
+
+/// A sender that runs twice says two things, without a lie that somebody had to think of.
+#[test]
+fn twins_find_the_bug_and_nothing_where_there_is_none() {
+    assert!(twins(BOTH).any(|run| run.outcome.violation(Property::Agreement).is_some()));
+    for run in twins(&[]) {
+        assert!(run.outcome.violations.is_empty() && run.is_total(), "{}", run.scenario.to_toml());
     }
 }
 
@@ -127,6 +149,25 @@ fn a_silent_sender_breaks_no_promise() {
     scenario.adversary.faults = vec![Fault { when: When::default(), effect }];
     let outcome = execute::<Bracha>(&scenario).unwrap();
     assert_eq!((outcome.commits, outcome.violations.len()), (0, 0));
+}
+
+/// What `turncoat check` asks, of a protocol without clients whose nodes do not show their state.
+#[test]
+fn it_has_all_that_fuzzing_takes_for_granted() {
+    let campaign = Campaign {
+        entry: &Entry::of::<Bracha>(),
+        base: &scenario(&[]),
+        make: &|base| Ok(strategies::make("random", base, &[])?),
+        seed: Seed(1),
+        runs: Some(200),
+        jobs: 1,
+        until: Until::Never,
+        stop: &AtomicBool::new(false),
+        suspects: None,
+    };
+    for answer in preflight::answers(&campaign).unwrap() {
+        assert!(answer.wrong.is_empty(), "{answer:?}");
+    }
 }
 
 /// The lies that there are, as text: a change of the messages or of the derive shows here. TURNCOAT_BLESS=1

@@ -5,19 +5,17 @@ use std::slice;
 use anyhow::{Result, anyhow};
 use clap::value_parser;
 use serde_json::json;
+use turncoat_core::scenario::Seed;
 use turncoat_lab::stats::Rate;
 use turncoat_lab::suite::Bug;
 use turncoat_lab::summary::Summary;
 use turncoat_lab::suspects::Suspects;
 
-use crate::clock::Stopwatch;
 use crate::exit::Exit;
-use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::searcher::{Search, Searcher};
-use crate::setup::Engine;
-use crate::shelf::{self, Label, Shelf};
-use crate::stop::Stop;
+use crate::searcher::Searcher;
+use crate::series::{self, Search, Series};
+use crate::shelf::Label;
 use crate::{out, registry};
 
 const NOTES: &str = "\
@@ -52,14 +50,7 @@ pub(crate) struct Args {
     runs: u64,
 
     #[command(flatten)]
-    engine: Engine,
-
-    #[command(flatten)]
-    shelf: shelf::Args,
-
-    /// JSON lines, one for each bug and strategy
-    #[arg(long)]
-    json: bool,
+    series: series::Args,
 }
 
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
@@ -73,61 +64,50 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
             .try_for_each(|searcher| searcher.make(&base).map(drop))
             .map_err(|error| anyhow!(error))?;
     }
-    let mut shelf = Shelf::open(args.shelf.db.as_deref(), args.shelf.resume)?;
-    let stop = Stop::on_interrupt()?;
-    if !args.json {
+    let all = args.runs.saturating_mul((bugs.len() * searchers.len()) as u64);
+    let series::Args { engine, shelf, json } = &args.series;
+    let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, all)?;
+    if !json {
         let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
         out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
         out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
     }
-    let all = args.runs.saturating_mul((bugs.len() * searchers.len()) as u64);
-    let mut progress = Progress::new(Stopwatch::start(), Some(all));
-    let mut done = Summary::default();
     for bug in &bugs {
         let mut cells = Vec::new();
         for searcher in &searchers {
-            let summary = search(bug, searcher, args, &stop, &mut shelf, &mut |so_far| {
-                let mut all = done.clone();
-                all.append(so_far.clone());
-                progress.show(&all);
-            })?;
-            if stop.interrupted() {
-                progress.clear();
-                out::log("interrupted: the rows above are complete");
-                shelf.advise(&stop);
+            let Some(summary) = search(bug, searcher, args.runs, engine.seed(), &mut series)? else {
                 return Ok(Exit::Interrupted);
-            }
+            };
             let found = summary.bugs.get(bug.id.as_str()).copied().unwrap_or(0);
             let runs = summary.runs;
             let rate = Rate::new(found, runs);
-            if args.json {
+            if *json {
                 let (strategy, interval) = (searcher.label(), rate.interval());
                 let cell = json!({
                     "id": bug.id, "property": bug.facts.property, "strategy": strategy, "runs": runs, "found": found,
                     "low": interval.low, "high": interval.high,
                 });
-                progress.above(|| out::json("cell", cell))?;
+                series.print(|| out::json("cell", cell))?;
             }
             cells.push(rate.to_string());
-            done.append(summary);
         }
-        if !args.json {
+        if !json {
             let line = format!("| `{}` | {} | {} |", bug.id, bug.facts.property, cells.join(" | "));
-            progress.above(|| out::line(line))?;
+            series.print(|| out::line(line))?;
         }
     }
-    progress.clear();
+    series.finish();
     Ok(Exit::Clean)
 }
 
+/// Searches for a bug; nothing if somebody interrupts.
 fn search(
     bug: &Bug,
     searcher: &Searcher,
-    args: &Args,
-    stop: &Stop,
-    shelf: &mut Shelf,
-    watch: &mut (dyn FnMut(&Summary) + Send),
-) -> Result<Summary> {
+    runs: u64,
+    seed: Seed,
+    series: &mut Series,
+) -> Result<Option<Summary>> {
     let base = bug.base()?;
     let entry = registry::protocol(&base.protocol.name)?;
     let find = |name: &str| Ok(registry::protocol(name)?);
@@ -138,7 +118,6 @@ fn search(
         row: searcher.label(),
         target: format!("bug:{}", bug.id),
     };
-    let (runs, seed) = (args.runs, args.engine.seed());
     let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
-    searcher.search(&search, label, &args.engine, stop, shelf, watch)
+    series.run(searcher, &search, label, "the rows above are complete")
 }

@@ -8,14 +8,11 @@ use turncoat_core::scenario::Seed;
 use turncoat_lab::experiment::{Cell, Experiment};
 use turncoat_lab::summary::Summary;
 
-use crate::clock::Stopwatch;
 use crate::exit::Exit;
-use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::searcher::{Search, Searcher};
-use crate::setup::Engine;
-use crate::shelf::{self, Label, Shelf};
-use crate::stop::Stop;
+use crate::searcher::Searcher;
+use crate::series::{self, Search, Series};
+use crate::shelf::Label;
 use crate::{out, registry};
 
 /// The files of the experiments: an installed command has no repository.
@@ -43,19 +40,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     runs: Option<u64>,
 
-    #[command(flatten)]
-    engine: Engine,
-
-    #[command(flatten)]
-    shelf: shelf::Args,
-
     /// Do not ask which known bug is behind each violation, which takes more time than all else
     #[arg(long)]
     no_bugs: bool,
 
-    /// JSON lines, one for each campaign
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    series: series::Args,
 }
 
 /// The names of all experiments, each with its title.
@@ -87,36 +77,24 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let file = format!("experiments/{}.toml", args.name);
     let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
     let runs = args.runs.unwrap_or(experiment.runs);
-    let mut shelf = Shelf::open(args.shelf.db.as_deref(), args.shelf.resume)?;
-    let stop = Stop::on_interrupt()?;
-    let mut progress = Progress::new(Stopwatch::start(), Some(runs * cells.len() as u64));
+    let series::Args { engine, shelf, json } = &args.series;
+    let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
     let mut results = Vec::new();
-    let mut done = Summary::default();
     for cell in &cells {
         let Ok(strategy) = registry::strategy(&cell.strategy) else {
             let Cell { variant, row, strategy, .. } = cell;
             let note = format!("{variant}, {row}: skipped, there is no strategy `{strategy}` yet");
-            progress.above(|| out::log(note));
+            series.print(|| out::log(note));
             results.push(None);
             continue;
         };
-        let summary = campaign(cell, strategy.name, args, runs, &stop, &mut shelf, &mut |so_far| {
-            let mut all = done.clone();
-            all.append(so_far.clone());
-            progress.show(&all);
-        });
+        let summary = campaign(cell, strategy.name, args, runs, &mut series);
         let summary = summary.with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
-        if stop.interrupted() {
-            progress.clear();
-            out::log("interrupted: a table with fewer runs in some rows would mislead, so none is printed");
-            shelf.advise(&stop);
-            return Ok(Exit::Interrupted);
-        }
-        done.append(summary.clone());
+        let Some(summary) = summary else { return Ok(Exit::Interrupted) };
         results.push(Some(summary));
     }
-    progress.clear();
-    if !args.json {
+    series.finish();
+    if !json {
         out::line(experiment.markdown(&results).trim())?;
         return Ok(Exit::Clean);
     }
@@ -146,15 +124,14 @@ fn list() -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
+/// Runs the campaign of a cell; nothing if somebody interrupts.
 fn campaign(
     cell: &Cell,
     strategy: &'static str,
     args: &Args,
     runs: u64,
-    stop: &Stop,
-    shelf: &mut Shelf,
-    watch: &mut (dyn FnMut(&Summary) + Send),
-) -> Result<Summary> {
+    series: &mut Series,
+) -> Result<Option<Summary>> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
     let suspects = Rows::embedded().suspects(&entry, &cell.base)?;
     let label = Label {
@@ -167,9 +144,14 @@ fn campaign(
         entry: &entry,
         base: &cell.base,
         runs,
-        seed: args.engine.seed(),
+        seed: args.series.engine.seed(),
         suspects: (!args.no_bugs).then_some(&suspects),
     };
     let searcher = Searcher { strategy, params: cell.params.clone() };
-    searcher.search(&search, label, &args.engine, stop, shelf, watch)
+    series.run(
+        &searcher,
+        &search,
+        label,
+        "a table with fewer runs in some rows would mislead, so none is printed",
+    )
 }

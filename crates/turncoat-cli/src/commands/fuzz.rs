@@ -1,7 +1,7 @@
 //! `turncoat fuzz`: a campaign, until something is found or the budget is used up.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,12 +9,16 @@ use clap::ArgGroup;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
+use turncoat_core::strategy::Space;
 use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::corpus::{self, Filed};
+use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
 
 use crate::campaign::{Keys, When};
 use crate::cases::Cases;
 use crate::clock::Stopwatch;
+use crate::commands::corpus::Folder;
 use crate::commands::shrink::{self, Automatic, Report};
 use crate::config::{Config, Given, Source};
 use crate::exit::{self, Exit};
@@ -73,6 +77,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     automatic: Automatic,
+
+    #[command(flatten)]
+    corpus: Folder,
 
     #[command(flatten)]
     output: Output,
@@ -136,7 +143,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     if let Some(time) = keys.time {
         stop.after(time);
     }
-    let mut progress = Progress::new(clock, campaign.runs).within(keys.time);
+    let space = campaign.space()?;
+    let runs = campaign.runs.into_iter().chain(space.and_then(Space::runs)).min();
+    let mut progress = Progress::new(clock, runs).within(keys.time);
     let mut found_at = BTreeMap::new();
     let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
     let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
@@ -165,7 +174,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     // A strategy may have a scheduler of its own.
     let scheduler =
         campaign.scenario_of(0).map_or(prepared.base.scheduler.name, |first| first.scheduler.name);
-    let (files, shrunk) = save(&prepared.entry, &summary, args.automatic.budget(), &stop);
+    let (files, shrunk) = save(&prepared.entry, &summary, &args.corpus.path, args.automatic.budget(), &stop);
     let tally = Tally {
         entry: &prepared.entry,
         strategy: prepared.strategy,
@@ -178,6 +187,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         shrunk,
         unrepeatable: unrepeatable(&prepared.entry, &summary),
         summary,
+        space,
         found_at,
     };
     if args.output.json() {
@@ -197,22 +207,33 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
 fn save(
     entry: &Entry,
     summary: &Summary,
+    folder: &Path,
     budget: Option<Duration>,
     stop: &Stop,
-) -> (BTreeMap<Property, PathBuf>, BTreeMap<Property, Report>) {
+) -> (BTreeMap<Property, Filed>, BTreeMap<Property, Report>) {
     let (mut files, mut reports) = (BTreeMap::new(), BTreeMap::new());
     for (&property, finding) in &summary.first {
-        let Finding { scenario, violation, fingerprint, .. } = finding;
+        let Finding { scenario, violation, fingerprint, index } = finding;
         let budget = budget.filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
             shrink::found(entry, scenario, violation, *fingerprint, &stop.next_within(time))
         });
-        match files::save(finding, shrunk.as_ref().map(|(shrunk, _)| shrunk)) {
-            Ok(path) => {
-                files.insert(property, path);
+        let saved = match &shrunk {
+            Some((Shrunk { scenario: small, .. }, _)) => {
+                let origin = format!("shrunk from run {index} of a campaign, with seed {}", scenario.seed);
+                corpus::save(folder, entry, small, &[origin])
+            }
+            None => {
+                let scenario = files::expecting(scenario, Some(violation), *fingerprint);
+                corpus::save(folder, entry, &scenario, &[])
+            }
+        };
+        match saved {
+            Ok(filed) => {
+                files.insert(property, filed);
                 reports.extend(shrunk.map(|(_, report)| (property, report)));
             }
-            Err(error) => out::log(format_args!("warning: {error:#}")),
+            Err(error) => out::log(format_args!("warning: {property} is not saved: {error}")),
         }
     }
     (files, reports)

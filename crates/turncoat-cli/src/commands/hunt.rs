@@ -9,13 +9,14 @@ use clap::value_parser;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::Outcome;
 use turncoat_core::scenario::{Scenario, SchedulerName};
-use turncoat_lab::campaign::{BoxError, Campaign, Until};
+use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::suite::{Bug, others_show};
 
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
+use crate::searcher::Searcher;
 use crate::setup::Engine;
 use crate::stop::Stop;
 use crate::{out, registry};
@@ -49,55 +50,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Who searches: a strategy with parameters, under a scheduler.
-#[derive(Clone, Copy)]
-struct Hunter {
-    name: &'static str,
-    strategy: &'static str,
-    set: &'static [(&'static str, &'static str)],
-    scheduler: SchedulerName,
-}
-
-const HUNTERS: [Hunter; 8] = [
-    Hunter {
-        name: "byzzfuzz c=1 d=1",
-        strategy: "byzzfuzz",
-        set: &[("c", "1"), ("d", "1")],
-        scheduler: SchedulerName::Timed,
-    },
-    Hunter {
-        name: "byzzfuzz c=2 d=2",
-        strategy: "byzzfuzz",
-        set: &[("c", "2"), ("d", "2")],
-        scheduler: SchedulerName::Timed,
-    },
-    Hunter {
-        name: "byzzfuzz c=2 d=2 any",
-        strategy: "byzzfuzz",
-        set: &[("c", "2"), ("d", "2"), ("scope", "any")],
-        scheduler: SchedulerName::Timed,
-    },
-    Hunter {
-        name: "byzzfuzz c=2 d=2 async",
-        strategy: "byzzfuzz",
-        set: &[("c", "2"), ("d", "2")],
-        scheduler: SchedulerName::Async,
-    },
-    Hunter { name: "naive", strategy: "naive", set: &[], scheduler: SchedulerName::Timed },
-    Hunter { name: "random", strategy: "random", set: &[], scheduler: SchedulerName::Async },
-    Hunter {
-        name: "random small",
-        strategy: "random",
-        set: &[("scope", "small")],
-        scheduler: SchedulerName::Async,
-    },
+/// Who searches: its name, the strategy with parameters, the scheduler.
+const HUNTERS: [(&str, &str, SchedulerName); 8] = [
+    ("byzzfuzz c=1 d=1", "byzzfuzz:c=1:d=1", SchedulerName::Timed),
+    ("byzzfuzz c=2 d=2", "byzzfuzz:c=2:d=2", SchedulerName::Timed),
+    ("byzzfuzz c=2 d=2 any", "byzzfuzz:c=2:d=2:scope=any", SchedulerName::Timed),
+    ("byzzfuzz c=2 d=2 async", "byzzfuzz:c=2:d=2", SchedulerName::Async),
+    ("naive", "naive", SchedulerName::Timed),
+    ("random", "random", SchedulerName::Async),
+    ("random small", "random:scope=small", SchedulerName::Async),
     // Timers fire early, and much is lost.
-    Hunter {
-        name: "random hasty",
-        strategy: "random",
-        set: &[("timeout", "30"), ("drop", "60"), ("mutate", "0")],
-        scheduler: SchedulerName::Async,
-    },
+    ("random hasty", "random:timeout=30:drop=60:mutate=0", SchedulerName::Async),
 ];
 
 /// What became of a search.
@@ -126,15 +89,15 @@ impl fmt::Display for Found {
 pub(crate) fn hunt(args: &Args) -> Result<Exit> {
     let bugs = Rows::embedded().bugs(&args.ids)?;
     let stop = Stop::on_interrupt()?;
-    let names = HUNTERS.map(|hunter| hunter.name);
+    let names = HUNTERS.map(|(name, ..)| name);
     if !args.json {
         out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
         out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
     }
     for bug in &bugs {
         let mut found = Vec::new();
-        for hunter in &HUNTERS {
-            found.push(search(bug, hunter, args, &stop)?.to_string());
+        for (_, searcher, scheduler) in HUNTERS {
+            found.push(search(bug, &Searcher::parse(searcher)?, scheduler, args, &stop)?.to_string());
             if stop.interrupted() {
                 bail!("interrupted: the rows above are complete");
             }
@@ -154,9 +117,9 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
 /// Runs on a control before a search, and how many of them may violate what the bug violates.
 const TRIAL: (u64, u64) = (200, 10);
 
-fn search(bug: &Bug, hunter: &Hunter, args: &Args, stop: &Stop) -> Result<Found> {
+fn search(bug: &Bug, hunter: &Searcher, scheduler: SchedulerName, args: &Args, stop: &Stop) -> Result<Found> {
     let mut base = bug.base()?;
-    Arc::make_mut(&mut base.scheduler).name = hunter.scheduler;
+    Arc::make_mut(&mut base.scheduler).name = scheduler;
     let (trials, most) = TRIAL;
     for (_, control) in bug.controls(&base)? {
         let harmed = AtomicU64::new(0);
@@ -193,18 +156,16 @@ fn search(bug: &Bug, hunter: &Hunter, args: &Args, stop: &Stop) -> Result<Found>
 /// Lets a hunter run until something is shown; says after how many runs it was over.
 fn run(
     base: &Scenario,
-    hunter: &Hunter,
+    hunter: &Searcher,
     args: &Args,
     runs: u64,
     stop: &Stop,
     shown: &(dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync),
 ) -> Result<u64> {
-    let params: Vec<(String, String)> =
-        hunter.set.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let campaign = Campaign {
         entry: &registry::protocol(&base.protocol.name)?,
         base,
-        make: &|base| turncoat_strategies::make(hunter.strategy, base, &params).map_err(BoxError::from),
+        make: &|base| hunter.make(base),
         seed: args.engine.seed(),
         runs: Some(runs),
         jobs: args.engine.threads(),

@@ -14,7 +14,7 @@ use turncoat_strategies::{Info, Param};
 use crate::commands::experiment;
 use crate::exit::Exit;
 use crate::rows::Rows;
-use crate::{out, registry};
+use crate::{again, out, registry};
 
 /// Show what there is: protocols, strategies, schedulers, checkers, known bugs
 #[derive(clap::Args)]
@@ -91,7 +91,8 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
         bail!("`{protocol}` is one too many: only `list mutations` and `list flags` are about a protocol");
     }
     let entry = |title: &str| {
-        let of = protocol.with_context(|| format!("of which protocol? Say `turncoat list {title} PROTO`"))?;
+        let of = protocol
+            .with_context(|| format!("of which protocol? Say `{} list {title} PROTO`", again::program()))?;
         registry::protocol(of)
     };
     Ok(match what {

@@ -1,11 +1,15 @@
 //! The commands, one file each: its options, and the function that carries it out.
 
+pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod corpus;
 pub(crate) mod detect;
 pub(crate) mod experiment;
+pub(crate) mod explain;
 pub(crate) mod fuzz;
 pub(crate) mod hunt;
 pub(crate) mod list;
+pub(crate) mod new;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -8,6 +8,7 @@ use clap::ArgGroup;
 use serde::Serialize;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
+use turncoat_lab::corpus::differences;
 
 use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
@@ -16,7 +17,7 @@ use crate::expect::{self, Wanted};
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::show::{self, Shown};
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
 Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved. With
@@ -27,15 +28,10 @@ Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
 
 /// Run a saved scenario again, and compare with what it showed when it was saved
 #[derive(clap::Args)]
-#[command(after_help = NOTES, group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
+#[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A scenario
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// The witness of a known bug: a name from `turncoat list bugs`
-    #[arg(long, value_name = "ID")]
-    bug: Option<String>,
+    #[command(flatten)]
+    subject: Subject,
 
     /// Print every event
     #[arg(long)]
@@ -49,6 +45,19 @@ pub(crate) struct Args {
     output: Output,
 }
 
+/// What to run: a file, or a row of the suite.
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
+pub(crate) struct Subject {
+    /// A scenario
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// The witness of a known bug: a name from `turncoat list bugs`
+    #[arg(long, value_name = "ID")]
+    pub(crate) bug: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Replayed<'a> {
     #[serde(flatten)]
@@ -58,7 +67,7 @@ struct Replayed<'a> {
 }
 
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
-    let (scenario, file) = args.scenario()?;
+    let (scenario, file) = args.subject.scenario()?;
     args.output.check()?;
     let clock = Stopwatch::start();
     let in_file = || file.clone();
@@ -71,7 +80,10 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     } else {
         runner.execute(&scenario).with_context(in_file)?
     };
-    let differs = differences(&scenario, &outcome).with_context(in_file)?;
+    if let Some(name) = scenario.expect.as_ref().and_then(|expect| expect.property.as_ref()) {
+        registry::property(name).context("expect.property").with_context(in_file)?;
+    }
+    let differs = differences(&scenario, &outcome);
     let shown = Shown::new(&entry, &scenario, &outcome);
     if args.output.json() {
         out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
@@ -99,9 +111,9 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     Ok(cases.exit())
 }
 
-impl Args {
+impl Subject {
     /// The scenario, and the name of its file; one of the two options is there.
-    fn scenario(&self) -> Result<(Scenario, String)> {
+    pub(crate) fn scenario(&self) -> Result<(Scenario, String)> {
         if let Some(id) = &self.bug {
             let rows = Rows::embedded();
             return Ok((rows.bug(id)?.witness, rows.file(id)));
@@ -109,40 +121,18 @@ impl Args {
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         Ok((files::read(file)?, file.display().to_string()))
     }
+}
 
+impl Args {
     /// The first violation of each property, with the command that shows it again.
     fn found(&self, outcome: &Outcome) -> BTreeMap<Property, String> {
-        let subject = match (&self.bug, &self.file) {
+        let subject = match (&self.subject.bug, &self.subject.file) {
             (Some(bug), _) => format!("--bug {bug}"),
             (None, file) => file.iter().map(|file| file.display().to_string()).collect(),
         };
-        let words = |property| {
-            Some((property, format!("{}\nturncoat replay {subject}", outcome.violation(property)?)))
-        };
+        let replay = format!("{} replay", again::program());
+        let words =
+            |property| Some((property, format!("{}\n{replay} {subject}", outcome.violation(property)?)));
         Property::ALL.into_iter().filter_map(words).collect()
     }
-}
-
-/// How the run differs from the one that was saved.
-fn differences(scenario: &Scenario, outcome: &Outcome) -> Result<Vec<String>> {
-    let mut differs = Vec::new();
-    if let Some(step) = outcome.diverged {
-        let action = scenario.scheduler.script.get(step as usize);
-        let action = action.map(|action| format!(" (`{action}`)")).unwrap_or_default();
-        differs.push(format!("step {} of the script{action} could not be carried out", step + 1));
-    }
-    let Some(expect) = &scenario.expect else { return Ok(differs) };
-    if let Some(name) = &expect.property {
-        let property = registry::property(name).context("expect.property")?;
-        if outcome.violation(property).is_none() {
-            differs.push(format!("{property} was violated when the file was saved, and is not now"));
-        }
-    }
-    if expect.fingerprint.0 != outcome.fingerprint {
-        differs.push(format!(
-            "the fingerprint was {} when the file was saved, and is {:#018x} now",
-            expect.fingerprint, outcome.fingerprint
-        ));
-    }
-    Ok(differs)
 }

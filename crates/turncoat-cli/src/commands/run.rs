@@ -16,7 +16,7 @@ use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
 use crate::setup::{Engine, Setup, Start};
 use crate::show::{self, Shown};
-use crate::{files, out};
+use crate::{again, files, out};
 
 const NOTES: &str = "\
 Without a strategy the run is free of faults. With the same options, seed and strategy, `run --index I` is run
@@ -131,6 +131,6 @@ fn record(
         out::log("warning: the script does not lead to the same outcome as the run");
     }
     files::write(path, &[], &script, again.violations.first(), again.fingerprint)?;
-    out::log(format_args!("turncoat replay {}", path.display()));
+    out::log(format_args!("{} replay {}", again::program(), path.display()));
     Ok(())
 }

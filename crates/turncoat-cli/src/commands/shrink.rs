@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use turncoat_core::outcome::Violation;
 use turncoat_core::scenario::Scenario;
-use turncoat_lab::shrink::{self, Budget, Keep, Shrunk, Size, Step, Stopped};
+use turncoat_lab::shrink::{self, Budget, EXECUTIONS, Keep, Shrunk, Size, Step, Stopped};
 
 use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
@@ -16,14 +16,11 @@ use crate::stop::Stop;
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
-Cuts faults, requests, steps of a script and keys, narrows what is left, and looks for a plain scheduler, as long as the
-same rule of the same property is violated. Nobody lies who may not lie before. Shrinking the result again changes
-nothing, unless the budget ended it.
+Cuts faults, requests, steps of a script and keys, narrows what is left, and looks for a plain scheduler with few late
+messages, as long as the same rule of the same property is violated. Nobody lies who may not lie before. Shrinking the
+result again changes nothing, unless the budget ended it.
 
 Example: turncoat shrink turncoat-corpus/pbft-agreement-7b1c03aa.toml";
-
-/// Executions after which shrinking ends in any case, so that a result does not depend on the machine.
-const EXECUTIONS: u64 = 40_000;
 
 /// Make a saved violation smaller
 #[derive(clap::Args)]
@@ -131,11 +128,9 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
         What::Any => Keep::Any,
     };
     let clock = Stopwatch::start();
-    let mut steps = Vec::new();
-    let shrunk = shrink::shrink(&entry, &scenario, keep, budget, &mut |step| steps.push(step));
-    let shrunk = shrunk.with_context(in_file)?;
+    let shrunk = shrink::shrink(&entry, &scenario, keep, budget).with_context(in_file)?;
     let report = Report::new(&shrunk, clock);
-    for step in &steps {
+    for step in &shrunk.steps {
         let Step { words, executions } = step;
         if args.json {
             out::json("cut", serde_json::json!({ "words": words, "executions": executions }))?;
@@ -178,7 +173,7 @@ pub(crate) fn found(
     let clock = Stopwatch::start();
     let scenario = files::expecting(scenario, Some(violation), fingerprint);
     let budget = Budget { executions: EXECUTIONS, stop: stop.flag() };
-    let shrunk = shrink::shrink(entry, &scenario, Keep::Same, budget, &mut |_| {}).ok()?;
+    let shrunk = shrink::shrink(entry, &scenario, Keep::Same, budget).ok()?;
     let report = Report::new(&shrunk, clock);
     Some((shrunk, report))
 }

@@ -13,7 +13,7 @@ use crate::commands::{detect, hunt};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::rows::Rows;
-use crate::{out, registry};
+use crate::{again, out, registry};
 
 const NOTES: &str = "\
 A row is a scenario, the witness, with a table [bug] that says what it is. It holds if the witness violates the
@@ -102,7 +102,7 @@ fn case((id, wrong): &(String, Vec<String>)) -> Case {
     let (class, name) = id.split_once('/').unwrap_or(("", id));
     let verdict = match wrong[..] {
         [] => Verdict::Passed,
-        _ => Verdict::Failed(format!("{}\nturncoat suite verify {id}", wrong.join("; "))),
+        _ => Verdict::Failed(format!("{}\n{} suite verify {id}", wrong.join("; "), again::program())),
     };
     Case { class: class.to_owned(), name: name.to_owned(), verdict }
 }

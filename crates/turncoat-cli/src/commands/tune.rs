@@ -9,18 +9,15 @@ use turncoat_core::outcome::Property;
 use turncoat_core::rng::run_seed;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::stats::Rate;
-use turncoat_lab::summary::Summary;
 use turncoat_lab::tune::{Sweep, better_half, points, ranking, rungs};
 
-use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::out;
-use crate::progress::Progress;
 use crate::rows::Rows;
-use crate::searcher::{Search, Searcher};
-use crate::setup::{Engine, Prepared, Setup, Start};
-use crate::shelf::{self, Label, Shelf};
-use crate::stop::Stop;
+use crate::searcher::Searcher;
+use crate::series::{self, Search, Series};
+use crate::setup::{Prepared, Setup, Start};
+use crate::shelf::Label;
 
 const NOTES: &str = "\
 Tries every combination of the values, N runs each, and prints them by rate with 95 % intervals (Wilson). The column
@@ -29,6 +26,8 @@ combinations. The best is then run on draws of its own, since whoever wins among
 
 With --halving all combinations get a few runs, then the better half twice as many, and so on until the last two have
 N: faster, but what was given up early has wide intervals.
+
+JSON has the best combination first, and the winner on draws of its own last.
 
 Example: turncoat tune pbft-java --sweep c=0,1,2 --sweep d=0,1,2 --find agreement
          turncoat tune --bug pbft-java/figure-2 --sweep c=1,2 --sweep r=4,8,16 --runs 20000 --halving";
@@ -69,14 +68,7 @@ pub(crate) struct Args {
     setup: Setup,
 
     #[command(flatten)]
-    engine: Engine,
-
-    #[command(flatten)]
-    shelf: shelf::Args,
-
-    /// JSON lines, one for each combination, the best first; the last one has the winner
-    #[arg(long)]
-    json: bool,
+    series: series::Args,
 }
 
 /// A combination, and how it did.
@@ -89,13 +81,9 @@ struct Tried {
 
 /// What the runs of all combinations share.
 struct Tuning<'a> {
-    args: &'a Args,
     prepared: &'a Prepared,
     target: Option<Property>,
-    stop: Stop,
-    shelf: Shelf,
-    progress: Progress,
-    done: Summary,
+    series: Series,
 }
 
 pub(crate) fn tune(args: &Args) -> Result<Exit> {
@@ -119,19 +107,12 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
         searcher.make(&prepared.base).map_err(|error| anyhow!(error))?;
     }
     let rungs = if args.halving { rungs(searchers.len(), args.runs) } else { vec![args.runs] };
-    let mut tuning = Tuning {
-        args,
-        prepared: &prepared,
-        target,
-        // A combination that is not given up goes on.
-        shelf: Shelf::open(
-            args.shelf.db.as_deref(),
-            args.shelf.resume || (args.halving && args.shelf.db.is_some()),
-        )?,
-        stop: Stop::on_interrupt()?,
-        progress: Progress::new(Stopwatch::start(), Some(work(searchers.len(), &rungs, args.runs))),
-        done: Summary::default(),
-    };
+    let series::Args { engine, shelf, json } = &args.series;
+    // A combination that is not given up goes on.
+    let resume = shelf.resume || (args.halving && shelf.db.is_some());
+    let work = work(searchers.len(), &rungs, args.runs);
+    let series = Series::open(engine, shelf.db.as_deref(), resume, work)?;
+    let mut tuning = Tuning { prepared: &prepared, target, series };
     let mut left: Vec<usize> = (0..searchers.len()).collect();
     let mut rates: BTreeMap<usize, Rate> = BTreeMap::new();
     for (rung, &runs) in rungs.iter().enumerate() {
@@ -139,7 +120,7 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
             left = better_half(&left.iter().map(|point| (*point, rates[point])).collect::<Vec<_>>());
         }
         for &point in &left {
-            let Some(rate) = tuning.run(&searchers[point], runs, args.engine.seed())? else {
+            let Some(rate) = tuning.run(&searchers[point], runs, engine.seed())? else {
                 return Ok(Exit::Interrupted);
             };
             rates.insert(point, rate);
@@ -154,11 +135,11 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
         .map(|(point, p)| Tried { searcher: searchers[point].clone(), rate: rates[&point], p })
         .collect();
     // Seeds that no combination has drawn from.
-    let fresh = Seed(run_seed(args.engine.seed().0, u64::MAX));
+    let fresh = Seed(run_seed(engine.seed().0, u64::MAX));
     let Some(alone) = tuning.run(&tried[0].searcher, args.runs, fresh)? else { return Ok(Exit::Interrupted) };
-    tuning.progress.clear();
-    if args.json {
-        json(&tried, alone)?;
+    tuning.series.finish();
+    if *json {
+        print_json(&tried, alone)?;
     } else {
         print(&tried, alone)?;
     }
@@ -193,37 +174,25 @@ fn work(points: usize, rungs: &[u64], runs: u64) -> u64 {
 impl Tuning<'_> {
     /// The rate of a combination; nothing if somebody interrupts.
     fn run(&mut self, searcher: &Searcher, runs: u64, seed: Seed) -> Result<Option<Rate>> {
-        let Self { args, prepared, target, stop, shelf, progress, done } = self;
-        let Prepared { entry, base, .. } = prepared;
+        let Prepared { entry, base, .. } = self.prepared;
         let label = Label {
             experiment: "tune".to_owned(),
             variant: entry.name.to_owned(),
             row: searcher.label(),
-            target: target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
+            target: self.target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
         };
         let search = Search { entry, base, runs, seed, suspects: None };
-        let summary = searcher.search(&search, label, &args.engine, stop, shelf, &mut |so_far| {
-            let mut all = done.clone();
-            all.append(so_far.clone());
-            progress.show(&all);
-        })?;
-        if stop.interrupted() {
-            progress.clear();
-            out::log("interrupted: rates of different numbers of runs would mislead, so none are printed");
-            shelf.advise(stop);
-            return Ok(None);
-        }
-        let found = match target {
+        let others = "rates of different numbers of runs would mislead, so none are printed";
+        let Some(summary) = self.series.run(searcher, &search, label, others)? else { return Ok(None) };
+        let found = match &self.target {
             None => summary.violating,
             Some(property) => summary.violations.get(property).copied().unwrap_or(0),
         };
-        let rate = Rate::new(found, summary.runs);
-        done.append(summary);
-        Ok(Some(rate))
+        Ok(Some(Rate::new(found, summary.runs)))
     }
 }
 
-fn json(tried: &[Tried], alone: Rate) -> Result<()> {
+fn print_json(tried: &[Tried], alone: Rate) -> Result<()> {
     let body = |searcher: &Searcher, rate: Rate, p: Option<f64>| {
         let interval = rate.interval();
         json!({

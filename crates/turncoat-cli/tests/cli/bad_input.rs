@@ -103,6 +103,12 @@ fn a_command_line_that_is_not_complete_is_refused() {
     refused_args("replay any.toml --bug pbft/any", &["FILE", "cannot be used with", "--bug"]);
     refused_args("run --bug pbft/any", &["--bug"]);
     refused_args("list flags", &["of which protocol?", "list flags PROTO"]);
+    refused_args("fuzz pbft --strategy twins --set rounds=0", &["rounds=0", "from 1 to 1000"]);
+    refused_args(
+        "fuzz pbft --strategy twins --set twins=2",
+        &["2 twins exceed cluster.f = 1", "--over-budget"],
+    );
+    refused_args("fuzz pbft --strategy twins --set pass=fetsh", &["no message kind `fetsh`", "slot-fetch"]);
     refused_args("list strategies pbft", &["`pbft` is one too many"]);
     refused_args("fzz pbft", &["fzz", "fuzz"]);
     refused_args("fuzz pbft --stratgy random", &["--stratgy", "--strategy"]);

@@ -76,14 +76,6 @@ fn the_counts_of_byzzbench_table_1_are_pinned() {
 }
 
 #[test]
-fn a_row_whose_strategy_does_not_exist_is_skipped_with_a_note() {
-    let ran = turncoat("experiment byzzbench-table-1 --runs 1 --no-bugs");
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("skipped, there is no strategy `twins` yet"), "{}", ran.err);
-    assert!(!ran.out.contains("| twins"), "{}", ran.out);
-}
-
-#[test]
 fn a_table_in_a_store_is_printed_again_without_a_run() {
     let folder = Folder::new();
     let first = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");

@@ -6,9 +6,20 @@ use super::turncoat;
 fn without_arguments_it_prints_its_help() {
     let ran = turncoat("");
     assert_eq!(ran.code, 0);
-    for word in
-        ["fuzz", "replay", "list", "run", "suite", "experiment", "report", "compare", "speed", "Exit codes"]
-    {
+    for word in [
+        "fuzz",
+        "replay",
+        "explain",
+        "list",
+        "run",
+        "corpus",
+        "suite",
+        "experiment",
+        "report",
+        "compare",
+        "speed",
+        "Exit codes",
+    ] {
         assert!(ran.out.contains(word), "{}", ran.out);
     }
 }
@@ -16,13 +27,24 @@ fn without_arguments_it_prints_its_help() {
 #[test]
 fn every_command_has_help_with_an_example() {
     for command in [
+        "new",
         "list",
+        "check",
         "run",
         "fuzz",
         "replay",
+        "explain",
+        "shrink",
+        "tune",
         "suite",
         "suite verify",
         "suite hunt",
+        "shrink",
+        "corpus",
+        "corpus run",
+        "corpus add",
+        "corpus list",
+        "corpus prune",
         "experiment",
         "report",
         "compare",

@@ -2,10 +2,14 @@
 
 mod bad_input;
 mod campaigns;
+mod check;
 mod ci;
 mod config;
+mod corpus;
 mod experiments;
+mod explains;
 mod help;
+mod new;
 mod replays;
 mod report;
 mod runs;

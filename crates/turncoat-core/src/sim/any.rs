@@ -1,7 +1,7 @@
 //! Replicas and clients under one roof.
 
 use crate::ids::NodeId;
-use crate::node::{Context, Node, Protocol, State, Vitals};
+use crate::node::{Cluster, Context, Node, Protocol, State, Vitals};
 
 /// A replica or a client in its seat.
 pub(super) enum AnyNode<P: Protocol> {
@@ -46,10 +46,10 @@ impl<P: Protocol> AnyNode<P> {
             Self::Client(node) => node.state(),
         }
     }
-    pub(super) fn vitals(&self) -> Vitals {
+    pub(super) fn vitals(&self, cluster: &Cluster) -> Vitals {
         match self {
-            Self::Replica(node) => node.vitals(),
-            Self::Client(node) => node.vitals(),
+            Self::Replica(node) => node.vitals(cluster),
+            Self::Client(node) => node.vitals(cluster),
         }
     }
     pub(super) fn fork(&self) -> Option<Self> {

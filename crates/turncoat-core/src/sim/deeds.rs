@@ -152,7 +152,8 @@ impl<P: Protocol> Sim<P> {
         self.injected.mutated += 1;
         for dst in to.iter() {
             self.slab.hold(payload);
-            self.push_copy(src, dst, payload, kind, Time(0), Content::Lie);
+            let header = self.header(src, dst, payload, kind, Content::Lie);
+            self.push_copy(header, Time(0), None);
         }
         self.slab.release(payload);
     }

@@ -1,13 +1,14 @@
 //! What can happen to a node: a message, a timer; and what follows at once.
 
-use super::{AnyNode, Described, Sim, timer_name};
+use super::{AnyNode, Sim, timer_name};
 use crate::fault::Form;
 use crate::ids::{NodeId, Seat, Time};
 use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::{Context, Protocol, State};
+use crate::part::Described;
 use crate::plan::Fate;
-use crate::record::What;
+use crate::record::{Arrival, Loss, What};
 
 impl<P: Protocol> Sim<P> {
     /// A message arrives. Unless the run is attended, nothing but its receiver takes notice.
@@ -17,7 +18,8 @@ impl<P: Protocol> Sim<P> {
         self.io.time = self.io.time.max(header.at);
         let Header { src, dst, payload, kind, .. } = header;
         if !self.alive.contains(dst) || (self.attended && self.dropped_at_delivery(&header)) {
-            self.lose(header);
+            let by = if self.alive.contains(dst) { Loss::Network } else { Loss::Down };
+            self.lose(header, by);
             return;
         }
         self.deliveries += 1;
@@ -38,13 +40,17 @@ impl<P: Protocol> Sim<P> {
     /// Hands a message over while somebody watches or meddles.
     fn hand_over_attended(&mut self, header: Header) {
         let Header { src, dst, payload, .. } = header;
-        if self.io.recording.is_some() {
+        let recorded = self.io.recording.is_some();
+        if recorded {
+            let step = self.io.step;
+            // Also if it crashes its receiver.
+            self.record_arrival(header.id, Arrival::Delivered { step, heeded: true });
             let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
             let text = Described(self.slab.get(payload)).to_string();
             self.io.record(What::Deliver { src, dst, text, lie: header.content != Content::Genuine });
         }
-        let before =
-            (header.content == Content::Lie).then(|| self.nodes[dst.index()].state().map(State::state_hash));
+        let before = (header.content == Content::Lie || recorded)
+            .then(|| self.nodes[dst.index()].state().map(State::state_hash));
         let sent_before = self.sendings;
         if header.content == Content::Garbage {
             self.crashed(dst, "received bytes that do not decode");
@@ -56,7 +62,12 @@ impl<P: Protocol> Sim<P> {
         if let Some(before) = before {
             let after = self.nodes[dst.index()].state().map(State::state_hash);
             let changed = before.is_some() && before != after;
-            self.injected.accepted += u32::from(changed || self.sendings != sent_before);
+            let heeded = changed || self.sendings != sent_before;
+            self.injected.accepted += u32::from(heeded && header.content == Content::Lie);
+            if !heeded && before.is_some() && header.content != Content::Garbage {
+                let step = self.io.step;
+                self.record_arrival(header.id, Arrival::Delivered { step, heeded });
+            }
         }
         self.settle();
     }

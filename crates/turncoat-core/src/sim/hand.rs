@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::plan::LieSpec;
-use crate::record::What;
+use crate::record::{Loss, What};
 use crate::schedule::{Action, Choice, Coordinates};
 
 impl<P: Protocol> Sim<P> {
@@ -40,12 +40,13 @@ impl<P: Protocol> Sim<P> {
                 }
                 self.queue.take(header.id);
                 self.io.step += 1;
-                self.lose(header);
+                self.lose(header, Loss::Network);
             }
             Action::Duplicate(message) => {
                 let header = self.find(message)?;
                 self.slab.hold(header.payload);
-                self.push(header);
+                let row = self.record_duplicate(header.id);
+                self.push(header, row);
             }
             Action::Mutate(message, name, seed) => self.mutate_in_flight(message, name, *seed)?,
             Action::Fire(seat, timer) => {
@@ -128,7 +129,14 @@ impl<P: Protocol> Sim<P> {
         let Some(&(kind, lie)) = row else {
             return Err(Rejected::Nothing(format!("no mutation `{name}` for a `{}`", message.kind)));
         };
-        match self.lie(header.src, header.dst, header.payload, kind, &LieSpec::Row(lie, seed))? {
+        let truth = header.payload;
+        self.slab.hold(truth);
+        let told = self.lie(header.src, header.dst, truth, kind, &LieSpec::Row(lie, seed));
+        if let Ok(Told::Changed(lie)) = told {
+            self.record_lie(header.id, truth, lie);
+        }
+        self.slab.release(truth);
+        match told? {
             Told::Changed(payload) => {
                 self.queue.take(header.id);
                 self.injected.mutated += 1;
@@ -139,7 +147,7 @@ impl<P: Protocol> Sim<P> {
             }
             Told::Omitted => {
                 self.queue.take(header.id);
-                self.lose(header);
+                self.lose(header, Loss::Withheld);
             }
             Told::Same | Told::Garbage => return Err(Rejected::NoChange(name.to_owned())),
         }
@@ -169,15 +177,16 @@ impl<P: Protocol> Sim<P> {
             src: self.io.seats.name(header.src),
             dst: self.io.seats.name(header.dst),
             kind: P::Msg::KINDS[usize::from(header.kind)].to_owned(),
-            nth: self.numbering.of.get(header.id as usize).copied().unwrap_or(0),
+            nth: self.numbering.of.get(header.id as usize).map_or(0, |number| number.nth),
         }
     }
 
     pub(super) fn find(&self, message: &Coordinates) -> Result<Header, Rejected> {
         let mut found = None;
         self.queue.visit(&mut |header| {
-            if P::Msg::KINDS[usize::from(header.kind)] == message.kind && self.coordinates(header) == *message
-            {
+            // Few have this number: the others need no name.
+            let nth = self.numbering.of.get(header.id as usize).map(|number| number.nth);
+            if nth == Some(message.nth) && self.coordinates(header) == *message {
                 found = Some(*header);
             }
         });

@@ -10,7 +10,7 @@ use crate::node::Protocol;
 use crate::outcome::Outcome;
 use crate::part::{Liar, Mutation, Scope};
 use crate::plan::{Fate, LieSpec, Verdict};
-use crate::record::What;
+use crate::record::{Loss, What};
 use crate::rng::{Purpose, Rng};
 use crate::schedule::Action;
 
@@ -176,10 +176,17 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn mutate_and_deliver(&mut self, mut header: Header) {
         let seed = u64::from(self.lie_rng.below(u32::MAX));
         let spec = LieSpec::Drawn { seed, scope: self.scheduler_scope, only: None };
-        let told = self.lie(header.src, header.dst, header.payload, header.kind, &spec);
+        let truth = header.payload;
+        self.slab.hold(truth);
+        let told = self.lie(header.src, header.dst, truth, header.kind, &spec);
+        if let Ok(Told::Changed(lie)) = told {
+            self.record_lie(header.id, truth, lie);
+        }
+        self.slab.release(truth);
         if self.io.recording.is_some() {
             let message = self.coordinates(&header);
             let lie = self.draw_lie(header.kind, seed, self.scheduler_scope, None);
@@ -199,7 +206,7 @@ impl<P: Protocol> Sim<P> {
             }
             Ok(Told::Omitted) => {
                 self.io.step += 1;
-                self.lose(header);
+                self.lose(header, Loss::Withheld);
             }
             Ok(Told::Same | Told::Garbage) | Err(_) => {
                 self.injected.refused += 1;

@@ -1,13 +1,14 @@
 //! Looking into a simulation, without touching it.
 
-use super::{AnyNode, Described, Sim, timer_name};
+use super::{AnyNode, Sim, timer_name};
 use crate::check::{Check, Ledger};
 use crate::ids::{Seat, Time};
 use crate::message::MutationTable;
 use crate::net::Header;
 use crate::node::{Cluster, Protocol, State, Vitals};
 use crate::outcome::{End, Violation};
-use crate::record::{Event, Recording};
+use crate::part::Described;
+use crate::record::{Event, Recording, Standing};
 use crate::schedule::{Action, Coordinates};
 use crate::seats::Seats;
 
@@ -77,7 +78,7 @@ impl<P: Protocol> Sim<P> {
 
     /// What the node in a seat knows and waits for.
     pub fn vitals(&self, seat: Seat) -> Vitals {
-        self.nodes[seat.index()].vitals()
+        self.nodes[seat.index()].vitals(&self.cluster)
     }
 
     /// The messages in flight, in the order in which they were sent, with their names and content. Names are
@@ -109,7 +110,21 @@ impl<P: Protocol> Sim<P> {
 
     /// What was recorded.
     pub fn recording(&mut self) -> Recording {
-        self.io.recording.take().unwrap_or_default()
+        let Some(mut recording) = self.io.recording.take() else { return Recording::default() };
+        recording.requests = self.io.ledger.submitted().iter().map(|request| **request).collect();
+        let seats = (0..self.nodes.len()).map(|index| Seat(index as u8));
+        recording.standings = seats.map(|seat| self.standing(seat)).collect();
+        recording
+    }
+
+    fn standing(&self, seat: Seat) -> Standing {
+        Standing {
+            seat: self.io.seats.name(seat),
+            correct: self.is_correct(seat),
+            alive: self.is_alive(seat),
+            vitals: self.vitals(seat),
+            timers: self.timers(seat),
+        }
     }
 
     /// Adds an invariant to those of the protocol.

@@ -25,26 +25,31 @@ use crate::message::{Lie, MutationTable, RoundKey};
 use crate::net::{Due, Header, Slab};
 use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
-use crate::part::{Part, Scope};
+use crate::part::Scope;
 use crate::persona::Face;
-use crate::plan::{Adversary, Verdict};
+use crate::plan::{Adversary, LastRounds, Verdict};
 use crate::queue::Queue;
-use crate::record::What;
+use crate::record::{Loss, What};
 use crate::rng::Rng;
 use crate::scenario::{Limits, Network, ProtocolSpec, SchedulerName, SchedulerSpec};
 use crate::schedule::{Action, Choice};
 
 mod any;
+mod copies;
 mod deeds;
 mod events;
 mod hand;
 mod lies;
 mod look;
+mod pester;
 mod quiet;
+mod rounds;
+mod sample;
 mod send;
 mod setup;
 
 use any::AnyNode;
+pub use rounds::Sample;
 
 /// An action that cannot be carried out, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -77,6 +82,8 @@ struct Held {
     until: u64,
     source: RoundSource,
     delay: Time,
+    /// Its row in the recording.
+    row: u32,
 }
 
 /// A deed to be done once the running handler is through, with the message that triggered it and its sender.
@@ -94,12 +101,21 @@ struct Script {
     diverged: Option<u32>,
 }
 
-/// Numbers messages by link and kind.
+/// Numbers messages by link and kind, and in the recording.
 #[derive(Default)]
 struct Numbering {
     on: bool,
     counts: FxHashMap<(Seat, Seat, u8), u32>,
-    of: Vec<u32>,
+    of: Vec<Number>,
+}
+
+/// The numbers of a copy.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    /// Among those of its kind on its link.
+    nth: u32,
+    /// Its row in the recording.
+    row: u32,
 }
 
 /// One simulation of protocol `P`.
@@ -140,7 +156,7 @@ pub struct Sim<P: Protocol> {
     /// Whether a script says what happens.
     scripted: bool,
     adversary: Option<Box<dyn Adversary>>,
-    last_fault_round: Option<u64>,
+    last_fault_rounds: LastRounds,
     faces: Vec<Face>,
     deeds: VecDeque<Triggered>,
     /// The first message of each kind that each seat sent, where a liar may send it again.
@@ -169,6 +185,8 @@ pub struct Sim<P: Protocol> {
     look_step: u64,
     calm: bool,
     goal_at: Option<(Time, u64)>,
+    /// When all correct replicas had left the views that the limits allow.
+    views_over_at: Option<(Time, u64)>,
     /// The step up to which the run need not be asked whether it has ended.
     last_step: u64,
     injected: Injected,
@@ -216,7 +234,7 @@ impl<P: Protocol> Sim<P> {
             attended: false,
             scripted: false,
             adversary: None,
-            last_fault_round: None,
+            last_fault_rounds: LastRounds::default(),
             faces: Vec::new(),
             deeds: VecDeque::new(),
             firsts: FxHashMap::default(),
@@ -240,6 +258,7 @@ impl<P: Protocol> Sim<P> {
             look_step: 0,
             calm: false,
             goal_at: None,
+            views_over_at: None,
             last_step: 0,
             injected: Injected::default(),
             lies: SmallVec::new(),
@@ -255,26 +274,31 @@ impl<P: Protocol> Sim<P> {
 
     /// Runs to the end.
     pub fn run(&mut self) -> Outcome {
-        while self.end.is_none() {
-            self.guarded(|sim| while sim.step() {});
-        }
-        self.finish()
+        self.drive(|_| false)
     }
 
     /// Runs until a violation is enough, or to the end.
     pub fn run_until(&mut self, enough: &dyn Fn(&Violation) -> bool) -> Outcome {
         let mut seen = 0;
-        let mut over = false;
-        while !over && self.end.is_none() {
+        self.drive(|sim| {
+            let found = sim.io.ledger.violations();
+            let new = &found[seen..];
+            seen = found.len();
+            new.iter().any(enough)
+        })
+    }
+
+    /// Runs to the end, or until it is `over`: that is asked after each event.
+    fn drive(&mut self, mut over: impl FnMut(&Self) -> bool) -> Outcome {
+        let mut stopped = false;
+        while !stopped && self.end.is_none() {
             self.guarded(|sim| {
-                while !over && sim.step() {
-                    let found = sim.io.ledger.violations();
-                    over = found[seen..].iter().any(enough);
-                    seen = found.len();
+                while !stopped && sim.step() {
+                    stopped = over(sim);
                 }
             });
             // A crash is a violation that shows when its panic is caught.
-            over = over || self.io.ledger.violations().iter().any(enough);
+            stopped = stopped || over(self);
         }
         self.finish()
     }
@@ -320,7 +344,7 @@ impl<P: Protocol> Sim<P> {
             Choice::Deliver(header) => self.deliver(header),
             Choice::Drop(header) => {
                 self.io.step += 1;
-                self.lose(header);
+                self.lose(header, Loss::Network);
             }
             Choice::Mutate(header) => self.mutate_and_deliver(header),
             Choice::Fire(seat) => {
@@ -344,7 +368,7 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// Most steps need not be looked at: `last_step` is where the limits may end the run, or 0 once the goal is
-    /// reached. The limits on time and messages in flight are looked at every so many steps.
+    /// reached or the views are over. The limits on time and messages in flight are looked at every so many steps.
     #[inline]
     fn ended(&mut self) -> bool {
         self.io.step >= self.last_step && self.really_ended()
@@ -362,10 +386,10 @@ impl<P: Protocol> Sim<P> {
         } else {
             None
         };
-        self.end = match (self.goal_at, limit) {
+        let end = if self.goal_at.is_some() { End::Goal } else { End::Limit(limit.unwrap_or("views")) };
+        self.end = match (self.goal_at.or(self.views_over_at), limit) {
             (None, None) => None,
-            (None, Some(limit)) => Some(End::Limit(limit)),
-            (Some(_), Some(_)) => Some(End::Goal),
+            (_, Some(_)) => Some(end),
             (Some((time, step)), None) => {
                 let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
                 let quiet = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
@@ -373,10 +397,10 @@ impl<P: Protocol> Sim<P> {
                 let over = quiet || P::STREAM;
                 // A script is played to its end.
                 let more = self.script.next < self.script.actions.script.len();
-                (!more && (over || self.io.step > step + limits.tail)).then_some(End::Goal)
+                (!more && (over || self.io.step > step + limits.tail)).then_some(end)
             }
         };
-        if self.goal_at.is_none() {
+        if self.goal_at.is_none() && self.views_over_at.is_none() {
             self.last_step = (self.io.step + 64).min(self.steps);
         }
         self.end.is_some()
@@ -459,7 +483,8 @@ impl<P: Protocol> Sim<P> {
         if !self.checks.is_empty() {
             self.judge_checks();
         }
-        let unfinished = self.goal_at.is_none() && !matches!(end, End::Stopped | End::Goal);
+        let cut_short = matches!(end, End::Stopped | End::Limit("views"));
+        let unfinished = self.goal_at.is_none() && !cut_short && !self.io.ledger.goal_is_none();
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);
@@ -546,13 +571,4 @@ fn timer_name(timer: &impl fmt::Debug) -> String {
         }
     }
     name.trim_end_matches('-').to_owned()
-}
-
-/// A message as [`Part::describe`] writes it.
-struct Described<'a, M>(&'a M);
-
-impl<M: Part> fmt::Display for Described<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.describe(f)
-    }
 }

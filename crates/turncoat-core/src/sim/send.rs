@@ -2,14 +2,14 @@
 
 use smallvec::SmallVec;
 
-use super::{Described, Held, Sim, Triggered};
+use super::{Held, Number, Round, Sim, Triggered};
 use crate::fault::{Form, RoundSource};
-use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
+use crate::ids::{NodeId, NodeSet, Seat, Time};
 use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::plan::{Fate, Sent};
-use crate::record::What;
+use crate::record::{Arrival, Loss, What};
 
 /// One message on its way to several receivers.
 #[derive(Clone, Copy)]
@@ -102,6 +102,7 @@ impl<P: Protocol> Sim<P> {
         sending: u32,
     ) -> Sent {
         let round = self.rounds[src.index()];
+        let own = key.unwrap_or(round.key);
         Sent {
             src,
             dst,
@@ -110,8 +111,9 @@ impl<P: Protocol> Sim<P> {
             slot: msg.slot(),
             sending,
             sender_max: round.number,
-            named: key.map_or(0, P::number),
-            sender_view: round.key.view,
+            named: P::number(own),
+            view: P::nth_view(own.view),
+            sender_view: P::nth_view(round.key.view),
             global: self.highest_round,
             step: self.io.step,
             now: self.io.time,
@@ -126,7 +128,8 @@ impl<P: Protocol> Sim<P> {
         if self.adversary.is_none() {
             for &dst in to {
                 self.slab.hold(payload);
-                self.push_copy(src, dst, payload, kind, Time(0), Content::Genuine);
+                let header = self.header(src, dst, payload, kind, Content::Genuine);
+                self.push_copy(header, Time(0), Some(payload));
             }
             return;
         }
@@ -143,23 +146,27 @@ impl<P: Protocol> Sim<P> {
         }
         self.slab.hold(payload);
         let told = self.tell(src, to[0], payload, kind, &verdict);
+        let truth = payload;
         let (payload, content) = told.unwrap_or((payload, Content::Genuine));
         for &dst in to {
+            let header = self.header(src, dst, payload, kind, content);
             match verdict.fate {
                 Fate::Hold(until, source) if told.is_some() => {
                     self.slab.hold(payload);
-                    let from_client = self.io.seats.node(src).is_client();
-                    let header = Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, content };
-                    self.hold(Held { header, until, source, delay: verdict.delay });
+                    self.hold(Held { header, until, source, delay: verdict.delay, row: 0 }, truth);
                 }
                 Fate::Send if told.is_some() => {
                     for _ in 0..=verdict.extra {
                         self.slab.hold(payload);
-                        self.push_copy(src, dst, payload, kind, verdict.delay, content);
+                        self.push_copy(header, verdict.delay, Some(truth));
                     }
                 }
                 _ => {
                     self.injected.dropped += 1;
+                    let withheld = told.is_none() && self.byzantine.contains(self.io.seats.node(src));
+                    let by = if withheld { Loss::Withheld } else { Loss::Network };
+                    let row = self.record_copy(&header, Some(truth));
+                    self.record_loss(row, by);
                     self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
                 }
             }
@@ -168,43 +175,27 @@ impl<P: Protocol> Sim<P> {
         self.verdict = verdict;
     }
 
-    /// Records something about a message, if somebody wants to know.
-    pub(super) fn record_message(
-        &mut self,
-        payload: u32,
-        src: Seat,
-        dst: Seat,
-        what: impl FnOnce(SeatName, SeatName, String) -> What,
-    ) {
-        if self.io.recording.is_some() {
-            let text = Described(self.slab.get(payload)).to_string();
-            let what = what(self.io.seats.name(src), self.io.seats.name(dst), text);
-            self.io.record(what);
-        }
-    }
-
-    pub(super) fn push_copy(
-        &mut self,
-        src: Seat,
-        dst: Seat,
-        payload: u32,
-        kind: u8,
-        delay: Time,
-        content: Content,
-    ) {
-        let at = self.arrival(src, dst, delay);
+    /// The header of a copy that is not under way yet.
+    pub(super) fn header(&self, src: Seat, dst: Seat, payload: u32, kind: u8, content: Content) -> Header {
         let from_client = self.io.seats.node(src).is_client();
-        self.push(Header { at, id: 0, payload, src, dst, kind, from_client, content });
+        Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, content }
     }
 
-    pub(super) fn push(&mut self, mut header: Header) {
+    /// Puts a copy on its way. The `truth` is what its sender's code wrote, if it wrote anything.
+    pub(super) fn push_copy(&mut self, mut header: Header, delay: Time, truth: Option<u32>) {
+        header.at = self.arrival(header.src, header.dst, delay);
+        let row = self.record_copy(&header, truth);
+        self.push(header, row);
+    }
+
+    pub(super) fn push(&mut self, mut header: Header, row: u32) {
         header.id = self.next_id;
         self.next_id += 1;
         if self.numbering.on {
             let count = self.numbering.counts.entry((header.src, header.dst, header.kind)).or_default();
             *count += 1;
-            self.numbering.of.resize(self.next_id as usize, 0);
-            self.numbering.of[header.id as usize] = *count;
+            self.numbering.of.resize(self.next_id as usize, Number::default());
+            self.numbering.of[header.id as usize] = Number { nth: *count, row };
         }
         self.queue.push(header);
     }
@@ -235,17 +226,20 @@ impl<P: Protocol> Sim<P> {
         Time(least.0 + u64::from(self.network_rng.below((most.0 - least.0) as u32 + 1)))
     }
 
-    pub(super) fn lose(&mut self, header: Header) {
+    #[cold]
+    pub(super) fn lose(&mut self, header: Header, by: Loss) {
         self.io.trail.add(4 << 60 | u64::from(header.id));
         self.injected.dropped += 1;
         let Header { payload, src, dst, .. } = header;
+        let step = self.io.step;
+        self.record_arrival(header.id, Arrival::Lost { step, by });
         self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
         self.slab.release(header.payload);
         self.look();
     }
 
     /// Keeps a copy back; equal ones go out once.
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, mut held: Held, truth: u32) {
         let Header { src, dst, payload, kind, .. } = held.header;
         let same = |other: &Held| {
             let other = &other.header;
@@ -255,19 +249,25 @@ impl<P: Protocol> Sim<P> {
         // Once the network is calm, nothing is released any more: it keeps nothing back then.
         if self.held.iter().any(same) {
             self.slab.release(payload);
-        } else if self.calm {
+            return;
+        }
+        held.row = self.record_copy(&held.header, Some(truth));
+        if self.calm {
             self.push_held(held);
         } else {
             self.injected.held += 1;
+            if let Some(copy) = self.recorded(held.row) {
+                copy.held = true;
+            }
             self.record_message(payload, src, dst, |src, dst, text| What::Hold { src, dst, text });
             self.held.push(held);
         }
     }
 
     fn push_held(&mut self, held: Held) {
-        let Held { mut header, delay, .. } = held;
+        let Held { mut header, delay, row, .. } = held;
         header.at = self.arrival(header.src, header.dst, delay);
-        self.push(header);
+        self.push(header, row);
     }
 
     /// Sends the held copies that may go.
@@ -289,7 +289,7 @@ impl<P: Protocol> Sim<P> {
         let position = match held.source {
             RoundSource::SenderMax => round.number,
             RoundSource::Named => P::number(round.key),
-            RoundSource::View | RoundSource::SenderView => round.key.view.0,
+            RoundSource::View | RoundSource::SenderView => P::nth_view(round.key.view),
             RoundSource::Global => self.highest_round,
         };
         u64::from(position) > held.until
@@ -303,24 +303,30 @@ impl<P: Protocol> Sim<P> {
         }
         round.number = round.number.saturating_add(P::advance(round.key, key).max(1));
         round.key = key;
-        let number = round.number;
-        self.highest_round = self.highest_round.max(number);
+        self.highest_round = self.highest_round.max(round.number);
         if !self.held.is_empty() {
             self.release(Self::has_left);
         }
-        if let Some(last) = self.last_fault_round
-            && !self.calm
-            && !self.scripted
-            && u64::from(number) > last
-        {
-            let left = |seat: Seat| u64::from(self.rounds[seat.index()].number) > last;
-            let correct = self.io.ledger.correct();
-            let mut replicas = self.io.seats.replicas().iter().filter(|&seat| correct.contains(seat));
-            if replicas.all(|seat| left(seat) || !self.alive.contains(seat)) {
-                // Now, at the next look: not in the middle of a broadcast.
-                self.calm_at.0 = self.io.step;
-                self.look_step = 0;
-            }
+        let last = self.last_fault_rounds;
+        let faults_over = move |round: &Round| last.over(round.number, P::nth_view(round.key.view));
+        if !self.calm && !self.scripted && self.all_have(seat, faults_over) {
+            // Now, at the next look: not in the middle of a broadcast.
+            self.calm_at.0 = self.io.step;
+            self.look_step = 0;
         }
+        let views = self.limits.views.unwrap_or(u32::MAX);
+        let views_over = move |round: &Round| P::nth_view(round.key.view) > views;
+        if self.views_over_at.is_none() && self.all_have(seat, views_over) {
+            self.views_over_at = Some((self.io.time, self.io.step));
+            self.last_step = 0;
+        }
+    }
+
+    /// Whether `seat` has got so far, and all correct replicas that have not stopped have too.
+    fn all_have(&self, seat: Seat, so_far: impl Fn(&Round) -> bool) -> bool {
+        let has = |seat: Seat| so_far(&self.rounds[seat.index()]);
+        let correct = self.io.ledger.correct();
+        let waited_for = |&other: &Seat| correct.contains(other) && self.alive.contains(other);
+        has(seat) && self.io.seats.replicas().iter().filter(waited_for).all(has)
     }
 }

@@ -9,7 +9,7 @@ use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
 use crate::node::{ClientWork, Protocol};
 use crate::persona::Face;
-use crate::plan::Plan;
+use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{
@@ -32,6 +32,14 @@ impl<P: Protocol> Sim<P> {
         self.io.ledger.keep_log();
         self.numbering.on = true;
         self.attended = true;
+        self.start();
+        Ok(())
+    }
+
+    /// As [`Sim::reset`], and keeps all messages to the end of the run.
+    pub(crate) fn reset_keeping(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        self.prepare(scenario)?;
+        self.slab.keep = true;
         self.start();
         Ok(())
     }
@@ -160,6 +168,7 @@ impl<P: Protocol> Sim<P> {
         self.look_step = if self.network.gst.is_some() { 0 } else { self.calm_at.0 };
         self.calm = false;
         self.goal_at = None;
+        self.views_over_at = None;
         self.last_step = 0;
         self.injected = Injected::default();
         self.lies.clear();
@@ -264,13 +273,13 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn prepare_plan(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.faces.clear();
         self.adversary = None;
-        self.last_fault_round = None;
+        self.last_fault_rounds = LastRounds::default();
         self.slab.keep = false;
         if scenario.adversary.faults.is_empty() {
             return Ok(());
         }
         let plan = Plan::compile(scenario, &self.io.seats, P::Msg::KINDS, &self.table)?;
-        self.last_fault_round = plan.last_round();
+        self.last_fault_rounds = plan.last();
         self.slab.keep = plan.lies();
         let mut further: Vec<(NodeId, Seat)> = self.io.seats.further().collect();
         further.drain(..scenario.adversary.twins.len());

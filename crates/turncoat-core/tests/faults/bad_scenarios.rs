@@ -38,7 +38,7 @@ fn each_error_says_what_would_be_right() {
         (fault("mutate = 'vote.slot'"), &["vote.slot+1", "vote.slot-1"]),
         (fault("drop = true\nhold = true"), &["exactly one effect", "drop, hold, delay"]),
         (fault("to = ['p1']"), &["exactly one effect", "drop, hold, delay"]),
-        (fault("partition = [['p0', 'p1'], ['p1', 'p2']]"), &["p1", "two blocks"]),
+        (fault("partition = [['p0', 'p1'], ['p9']]"), &["p9"]),
         (fault("round = [5, 2]\ndrop = true"), &["[5, 2]"]),
         (fault("permille = 1001\ndrop = true"), &["permille", "1000"]),
         (fault("originate = { to = ['p1'] }"), &["replay", "mint"]),

@@ -68,14 +68,14 @@ fn the_isolated_are_heard_later_where_the_network_holds() {
     assert_eq!(held.numbers("p1"), [1, 2]);
 }
 
-/// Views count from 0 and have their own pace: in view 0 the sender's round counter is beyond 0 from the
-/// first message on. The copy still waits until its sender leaves the view.
+/// Views have their own pace: with its second letter the sender's round counter is beyond 1, still in the first view.
+/// The copy waits until its sender leaves the view.
 #[test]
 fn a_hold_by_view_lasts_as_long_as_the_view() {
     let text = r#"
         protocol.letters = ["10 p0>p1 letter 0.1", "30 p0>p2 letter 0.2", "90 p0>p2 letter 1.1"]
         [[adversary.faults]]
-        round = 0
+        round = 1
         source = "view"
         to = ["p1"]
         hold = true

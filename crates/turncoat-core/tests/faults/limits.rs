@@ -24,6 +24,27 @@ fn a_run_reaches_its_limits_by_name() {
     done.holds();
 }
 
+/// p3 is the last to hear of view 1, at 60. What p0 sent at 55 still arrives; what it would send at 80 does not.
+#[test]
+fn a_run_may_end_when_all_have_left_some_views() {
+    let letters = "protocol.letters = ['10 p0>p1,p2 letter 1.0', '50 p0>p3 letter 1.0', '55 p0>* letter 2.0', \
+                   '80 p0>* letter 2.0']\nworkload.goal = 'none'";
+    let played = play::<Post>(&format!("limits = {{ views = 1, linger = 0 }}\n{letters}"));
+    assert_eq!(played.outcome.end, End::Limit("views"));
+    assert_eq!((played.numbers("p1"), played.numbers("p3")), (vec![1, 3], vec![2, 3]));
+    let played = play::<Post>(letters);
+    assert_eq!((played.outcome.end, played.numbers("p1")), (End::Quiet, vec![1, 3, 4]));
+}
+
+/// A run without a goal goes on when all is done, and owes nothing when it cannot go on.
+#[test]
+fn a_run_without_a_goal_is_not_judged_for_termination() {
+    let stuck = "[[adversary.faults]]\nround = 1\ndrop = true\nkind = 'propose'";
+    assert!(play::<Ballot>(stuck).violates(Property::Termination));
+    let aimless = play::<Ballot>(&format!("workload.goal = 'none'\n{stuck}"));
+    assert_eq!(aimless.holds().outcome.end, End::Quiet);
+}
+
 /// Without a calm phase nothing was promised yet. With one, a run that ran into its limit was too slow.
 #[test]
 fn termination_is_judged_after_the_calm_phase() {

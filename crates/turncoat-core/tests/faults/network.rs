@@ -1,5 +1,7 @@
 //! What the network does: loses, delays, repeats, cuts. In the calm phase it behaves.
 
+use turncoat_core::ids::Time;
+
 use crate::play::play;
 use crate::toys::post::Post;
 
@@ -59,6 +61,18 @@ fn network_faults_end_with_the_calm_phase() {
     assert_eq!(played.numbers("p1"), [3, 4], "the network drops no honest sender's message when calm");
 }
 
+/// All have left the first view when p0's second letter arrives, at 40. So p2's, at 50, arrives though it is of that view.
+#[test]
+fn the_network_calms_down_when_all_have_left_the_last_round_of_faults() {
+    let letters = "protocol.letters = ['10 p2>* letter 0.1', '30 p0>* letter 1.1', '50 p2>* letter 0.1']";
+    for source in ["view", "sender-view", "sender-max"] {
+        let fault = format!("round = 1\nsource = '{source}'\nisolate = ['p1']");
+        let played = play::<Post>(&format!("{letters}\n[[adversary.faults]]\n{fault}"));
+        assert_eq!(played.numbers("p1"), [2, 3], "{source}");
+        assert_eq!(played.noted("calm"), Some(Time(40)), "{source}");
+    }
+}
+
 /// What a Byzantine sender does not send is its own affair, calm or not.
 #[test]
 fn a_byzantine_sender_may_keep_silent_in_the_calm_phase() {
@@ -77,6 +91,16 @@ fn a_partition_cuts_between_blocks_and_spares_those_in_none() {
     assert_eq!(played.numbers("p0"), [4]);
     assert_eq!(played.numbers("p1"), [2, 3, 4]);
     assert_eq!(played.numbers("p3"), [1, 2, 3, 4], "p3 stands in no block");
+}
+
+/// p1 stands in two blocks and hears both; their other members do not hear each other.
+#[test]
+fn blocks_may_overlap() {
+    let played = play::<Post>(&format!(
+        "{LETTERS}\n[[adversary.faults]]\nround = 1\npartition = [['p0', 'p1'], ['p1', 'p2'], ['p3']]"
+    ));
+    assert_eq!((played.numbers("p1"), played.numbers("p0")), (vec![1, 2, 3, 4], vec![4]));
+    assert_eq!((played.numbers("p2"), played.numbers("p3")), (vec![3], vec![3, 4]));
 }
 
 #[test]

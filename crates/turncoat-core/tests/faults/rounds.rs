@@ -34,9 +34,9 @@ fn named_is_the_number_of_the_message_alone() {
 
 #[test]
 fn views_are_the_messages_or_the_senders() {
-    assert_eq!(lost("round = 1\nsource = 'view'", ""), [3]);
-    assert_eq!(lost("round = 2\nsource = 'sender-view'", ""), [2, 3]);
-    assert_eq!(lost("round = 0\nsource = 'sender-view'", ""), [1, 4]);
+    assert_eq!(lost("round = 2\nsource = 'view'", ""), [3], "view 0 is round 1");
+    assert_eq!(lost("round = 3\nsource = 'sender-view'", ""), [2, 3]);
+    assert_eq!(lost("round = 1\nsource = 'sender-view'", ""), [1, 4]);
 }
 
 #[test]
@@ -49,6 +49,12 @@ fn a_message_without_a_round_meets_no_round_fault_unless_it_inherits_its_senders
     assert_eq!(lost("round = 3\nkind = 'card'", ""), [0; 0]);
     assert_eq!(lost("round = 3\nkind = 'card'", "adversary.roundless-inherit = true"), [5]);
     assert_eq!(lost("round = 1\nkind = 'card'", "adversary.roundless-inherit = true"), [0; 0]);
+    // By views the sender's is the highest that it has met, by numbers too.
+    for source in ["view", "sender-view", "named"] {
+        let card = format!("source = '{source}'\nkind = 'card'\nround = 3");
+        assert_eq!(lost(&card, ""), [0; 0], "{source}");
+        assert_eq!(lost(&card, "adversary.roundless-inherit = true"), [5], "{source}");
+    }
 }
 
 /// A liar may name any view it likes. That is a round like any other, also for a node that has met others

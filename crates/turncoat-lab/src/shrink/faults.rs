@@ -2,11 +2,15 @@
 
 use turncoat_core::fault::{Effect, Fault, Mutate, Names, RoundSource, Span, When};
 use turncoat_core::ids::{NodeId, SeatName, Time};
+use turncoat_core::scenario::{Scenario, Seed};
 
 use super::Shrinker;
 
 /// Numbers of rounds and messages that are tried instead of a range, or of a step.
 const NUMBERS: std::ops::RangeInclusive<u64> = 1..=8;
+
+/// Seeds that are tried without a fault.
+const LUCKY: u64 = 8;
 
 impl Shrinker<'_> {
     pub(super) fn drop_faults(&mut self) {
@@ -15,6 +19,19 @@ impl Shrinker<'_> {
             |scenario, range| drop(scenario.adversary.faults.drain(range)),
             "faults",
         );
+    }
+
+    /// One fault less, if another seed brings what it brought.
+    pub(super) fn lucky_seed(&mut self) {
+        for i in (0..self.best.adversary.faults.len()).rev() {
+            for seed in (0..LUCKY).map(Seed) {
+                let mut candidate = Scenario { seed, ..self.best.clone() };
+                candidate.adversary.faults.remove(i);
+                if self.attempt(candidate, || format!("without fault {}, with seed {}", i + 1, seed.0)) {
+                    break;
+                }
+            }
+        }
     }
 
     pub(super) fn narrow_faults(&mut self) {
@@ -46,7 +63,14 @@ impl Shrinker<'_> {
             Fault { when, effect: Effect::Drop }
         };
         match &fault.effect {
-            Effect::Flip(_) | Effect::Hold => vec![with(Effect::Drop)],
+            Effect::Hold => vec![with(Effect::Drop)],
+            Effect::Flip(_) => {
+                let table = (self.entry.mutations)();
+                let rows = fault.when.kind.0.iter().flat_map(|kind| table.find(kind));
+                let names = rows.map(|(kind, lie)| table.name(kind, lie));
+                let lies = names.map(|name| with(Effect::Mutate(Mutate::Named(name))));
+                [with(Effect::Drop)].into_iter().chain(lies).collect()
+            }
             Effect::Delay(ticks) => [1, 10, 100, 1000]
                 .into_iter()
                 .filter(|&less| less < ticks.0)
@@ -63,19 +87,17 @@ impl Shrinker<'_> {
                 .map(|name| with(Effect::Mutate(Mutate::Named(name))))
                 .collect(),
             Effect::Partition(blocks) => {
-                let links = blocks.iter().flat_map(|block| {
-                    let others: Vec<SeatName> =
-                        blocks.iter().filter(|other| *other != block).flatten().copied().collect();
-                    let each =
-                        block.iter().flat_map(move |&a| others.clone().into_iter().map(move |b| (a, b)));
-                    each.collect::<Vec<_>>()
+                let sides = blocks.iter().map(|block| {
+                    let others = blocks.iter().filter(|other| *other != block).flatten().copied();
+                    (block, others.collect::<Vec<SeatName>>())
                 });
-                let links = links.map(|(a, b)| lost(&[a], &[b]));
-                let whole = blocks.iter().flat_map(|block| {
-                    let others: Vec<SeatName> =
-                        blocks.iter().filter(|other| *other != block).flatten().copied().collect();
-                    [lost(block, &others), lost(&others, block)]
+                let links = sides.clone().flat_map(|(block, others)| {
+                    block
+                        .iter()
+                        .flat_map(|&a| others.iter().map(move |&b| lost(&[a], &[b])))
+                        .collect::<Vec<_>>()
                 });
+                let whole = sides.flat_map(|(block, others)| [lost(block, &others), lost(&others, block)]);
                 let alone = blocks.iter().flatten().map(|&node| with(Effect::Isolate(vec![node])));
                 let without =
                     blocks.iter().flatten().map(|&node| with(Effect::Partition(less(blocks, node))));

@@ -7,13 +7,12 @@
 use std::sync::Arc;
 
 use turncoat_core::fault::{Effect, Fault, Mutate, When};
-use turncoat_core::ids::{SeatName, Time};
+use turncoat_core::ids::Time;
 use turncoat_core::outcome::Property;
-use turncoat_core::record::What;
-use turncoat_core::scenario::{SchedulerName, SchedulerSpec, Seed};
-use turncoat_core::schedule::Action;
+use turncoat_core::record::{Arrival, What};
+use turncoat_core::scenario::{SchedulerSpec, Seed};
 
-use super::explicit::one_row;
+use super::copies::{Copies, Row};
 use super::{Shrinker, rank};
 
 /// Things of each sort that are tried.
@@ -35,10 +34,11 @@ impl Shrinker<'_> {
         }
         let things = self.things();
         let alone = (0..SEEDS).flat_map(|seed| things.iter().map(move |thing| (seed, vec![thing])));
+        // Those of the first few things first.
         let pairs = things
             .iter()
             .enumerate()
-            .flat_map(|(i, one)| things[i + 1..].iter().map(move |other| (0, vec![one, other])));
+            .flat_map(|(i, other)| things[..i].iter().map(move |one| (0, vec![one, other])));
         let most = self.executions + MOST;
         for (seed, faults) in alone.chain(pairs) {
             let mut candidate = self.best.clone();
@@ -55,59 +55,60 @@ impl Shrinker<'_> {
 
     /// What happened to messages in the run, as faults: each once, for the whole run.
     fn things(&mut self) -> Vec<Fault> {
-        let (mut events, mut script) = self.record();
+        let step = self.violation.step;
+        let mut recording = self.record();
+        recording.events.retain(|event| event.step <= step);
+        recording.copies.retain(|copy| copy.sent <= step);
         // What happened last matters most, unless nothing happens any more.
-        if !matches!(self.violation.property, Property::Termination) {
-            events.reverse();
-            script.reverse();
+        let reversed = !matches!(self.violation.property, Property::Termination);
+        if reversed {
+            recording.events.reverse();
         }
-        let lie_to = |dst: SeatName, lie| Fault {
-            when: When { to: vec![dst], ..When::default() },
-            effect: Effect::Mutate(lie),
-        };
+        let mut rows = Copies::of(&recording).rows;
+        if reversed {
+            rows.reverse();
+        }
         let own = self.best.adversary.faults.iter().filter(|fault| !rank::drawn(fault)).cloned();
-        let lies = events.iter().filter_map(|event| match &event.what {
-            What::Lie { dst, name, .. } => Some(lie_to(*dst, Mutate::Named(name.clone()))),
+        let lies = recording.events.iter().filter_map(|event| match &event.what {
+            What::Lie { dst, name, .. } => Some(Fault {
+                when: When { to: vec![*dst], ..When::default() },
+                effect: Effect::Mutate(Mutate::Named(name.clone())),
+            }),
             _ => None,
         });
-        let values = script.iter().filter_map(|action| match action {
-            Action::Mutate(message, name, seed @ 1..) => Some(lie_to(message.dst, one_row(name, *seed))),
-            _ => None,
-        });
-        let losses = events.iter().filter_map(|event| match &event.what {
-            What::Drop { src, dst, text } => Some(on_link(*src, *dst, text, Effect::Drop)),
-            _ => None,
-        });
+        let lost = rows.iter().filter(|row| matches!(row.copy.arrival, Arrival::Lost { .. }));
+        let losses = lost.map(|row| row.on_link(Effect::Drop));
         // A plain scheduler keeps the order in which messages were sent, more or less.
-        let ordered = matches!(self.best.scheduler.name, SchedulerName::Timed | SchedulerName::Fifo);
-        let late = events.iter().filter_map(|event| match &event.what {
-            What::Deliver { src, dst, text, .. } if !ordered => {
-                Some(on_link(*src, *dst, text, Effect::Delay(LATE)))
-            }
-            _ => None,
-        });
-        let mut things = Vec::new();
-        first_of(own, &mut things);
-        first_of(lies, &mut things);
-        first_of(values, &mut things);
-        first_of(losses, &mut things);
-        first_of(late, &mut things);
-        things
+        let ordered = self.plain();
+        let come =
+            |row: &&Row<'_>| matches!(row.copy.arrival, Arrival::Delivered { step: at, .. } if at <= step);
+        let late =
+            rows.iter().filter(|row| !ordered && come(row)).map(|row| row.on_link(Effect::Delay(LATE)));
+        let anywhere = |mut fault: Fault| {
+            fault.when = When { kind: fault.when.kind, ..When::default() };
+            fault
+        };
+        let sorts = [
+            first_of(own),
+            first_of(lies),
+            first_of(losses.clone().map(anywhere)),
+            first_of(losses),
+            first_of(late.clone().map(anywhere)),
+            first_of(late),
+        ];
+        // The first of each sort, the second of each sort, and so on.
+        let ranked = (0..OF_A_SORT).flat_map(|i| sorts.iter().filter_map(move |sort| sort.get(i)));
+        ranked.cloned().collect()
     }
 }
 
-/// Adds the first few that are not there yet.
-fn first_of(some: impl Iterator<Item = Fault>, things: &mut Vec<Fault>) {
-    let most = things.len() + OF_A_SORT;
+/// The first few that differ.
+fn first_of(some: impl Iterator<Item = Fault>) -> Vec<Fault> {
+    let mut first = Vec::new();
     for thing in some {
-        if things.len() < most && !things.contains(&thing) {
-            things.push(thing);
+        if first.len() < OF_A_SORT && !first.contains(&thing) {
+            first.push(thing);
         }
     }
-}
-
-/// A fault for all messages on a link that are of the kind of this one, whose text starts with it.
-fn on_link(src: SeatName, dst: SeatName, text: &str, effect: Effect) -> Fault {
-    let kind = text.split(' ').next().unwrap_or_default().into();
-    Fault { when: When { from: vec![src], to: vec![dst], kind, ..When::default() }, effect }
+    first
 }

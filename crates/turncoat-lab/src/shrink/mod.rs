@@ -8,18 +8,23 @@
 //! No pass adds a Byzantine node, and the simulation refuses lies of honest ones: what a real adversary could play
 //! before, a real adversary can play after.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
-use turncoat_core::outcome::{Outcome, Property, Violation};
-use turncoat_core::runner::{Entry, Runner};
-use turncoat_core::scenario::{Expect, Scenario, ScenarioError, Seed};
+use turncoat_core::outcome::{Property, Violation};
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Scenario, ScenarioError};
 
+mod copies;
 mod explicit;
 mod faults;
 mod few;
 mod keys;
+mod late;
 mod order;
 mod rank;
+mod shrinker;
+
+use shrinker::Shrinker;
 
 /// What has to stay violated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +45,9 @@ pub struct Budget<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// Executions that are enough in practice, and over in seconds.
+pub const EXECUTIONS: u64 = 60_000;
+
 /// Events that an execution has before it counts as two.
 pub const LONG: u64 = 500;
 
@@ -59,7 +67,8 @@ pub struct Size {
 }
 
 impl Size {
-    fn of(scenario: &Scenario, violation: &Violation) -> Self {
+    /// That of a scenario with what it violates.
+    pub fn of(scenario: &Scenario, violation: &Violation) -> Self {
         Self {
             events: violation.step,
             faults: scenario.adversary.faults.len(),
@@ -104,6 +113,8 @@ pub struct Shrunk {
     pub after: Size,
     /// Executions, long ones counted several times.
     pub executions: u64,
+    /// The reductions that were accepted, in order.
+    pub steps: Vec<Step>,
     /// Why it stopped.
     pub stopped: Stopped,
 }
@@ -127,7 +138,7 @@ pub enum ShrinkError {
     },
 }
 
-/// Makes a scenario smaller as long as it shows the violation. Each accepted reduction is told to `watch`.
+/// Makes a scenario smaller as long as it shows the violation.
 ///
 /// # Errors
 /// If the scenario cannot run, or violates nothing that is to be kept.
@@ -136,177 +147,16 @@ pub fn shrink(
     scenario: &Scenario,
     keep: Keep,
     budget: Budget<'_>,
-    watch: &mut dyn FnMut(Step),
 ) -> Result<Shrunk, ShrinkError> {
-    let mut runner = entry.runner();
-    let outcome = runner.execute(scenario)?;
-    let target = Target::of(scenario, &outcome, keep)?;
-    let violation = target.find(&outcome).ok_or(ShrinkError::Holds)?.clone();
-    let before = Size::of(scenario, &violation);
-    let best = Scenario { expect: None, bug: None, ..scenario.clone() };
-    let rank = rank::Rank::of(&best);
-    let mut shrinker =
-        Shrinker { entry, runner, target, best, rank, violation, budget, executions: 1, accepted: 0, watch };
-    loop {
-        let accepted = shrinker.accepted;
-        shrinker.round();
-        if shrinker.accepted == accepted || shrinker.over() {
-            break;
-        }
-    }
-    let stopped = if shrinker.over() { Stopped::Budget } else { Stopped::Fixpoint };
-    shrinker.finish(before, stopped)
+    let mut shrinker = Shrinker::new(entry, scenario, keep, budget)?;
+    let before = shrinker.size();
+    while shrinker.round() {}
+    shrinker.finish(before)
 }
 
-/// What a candidate must show.
-#[derive(Clone, Copy)]
-enum Target {
-    Rule(Property, &'static str),
-    Any,
-}
-
-impl Target {
-    fn of(scenario: &Scenario, outcome: &Outcome, keep: Keep) -> Result<Self, ShrinkError> {
-        let first = outcome.violations.first().ok_or(ShrinkError::Holds)?;
-        if keep == Keep::Any {
-            return Ok(Self::Any);
-        }
-        let expected = scenario.expect.as_ref().and_then(|expect| expect.property.as_ref());
-        let violation = match expected {
-            None => first,
-            Some(name) => outcome
-                .violations
-                .iter()
-                .find(|violation| violation.property.name() == name)
-                .ok_or_else(|| ShrinkError::Other { expected: name.clone(), found: first.property })?,
-        };
-        Ok(Self::Rule(violation.property, violation.rule))
-    }
-
-    /// Whether a run has shown what it shows.
-    fn ends(self, violation: &Violation) -> bool {
-        match self {
-            Self::Rule(property, _) => violation.property == property,
-            Self::Any => true,
-        }
-    }
-
-    /// The violation, which has to be the first of its property: a file names the property alone.
-    fn find(self, outcome: &Outcome) -> Option<&Violation> {
-        let first = outcome.violations.iter().find(|violation| self.ends(violation))?;
-        match self {
-            Self::Rule(_, rule) => (first.rule == rule).then_some(first),
-            Self::Any => Some(first),
-        }
-    }
-}
-
-/// The most parts into which a list is cut.
-const PARTS: usize = 300;
-
-/// The smallest scenario so far, and what it takes to find a smaller one.
-struct Shrinker<'a> {
-    entry: &'a Entry,
-    runner: Box<dyn Runner>,
-    target: Target,
-    best: Scenario,
-    rank: rank::Rank,
-    violation: Violation,
-    budget: Budget<'a>,
-    executions: u64,
-    accepted: u64,
-    watch: &'a mut dyn FnMut(Step),
-}
-
-impl Shrinker<'_> {
-    /// All passes once. Big cuts come first: what they leave is quick to run.
-    fn round(&mut self) {
-        self.drop_faults();
-        self.fewer_requests();
-        self.plain_scheduler();
-        self.few_faults();
-        self.script_choices();
-        self.make_explicit();
-        self.drop_faults();
-        self.shorten_script();
-        self.fewer_requests();
-        self.fewer_nodes();
-        self.narrow_faults();
-        self.drop_keys();
-        self.smaller_seed();
-    }
-
-    fn over(&self) -> bool {
-        self.executions >= self.budget.executions || self.budget.stop.load(Relaxed)
-    }
-
-    /// Runs a scenario up to the violation.
-    fn run(&mut self, scenario: &Scenario) -> Option<(Violation, Outcome)> {
-        self.executions += 1;
-        let target = self.target;
-        let outcome = self.runner.execute_until(scenario, &|violation| target.ends(violation)).ok()?;
-        self.executions += outcome.steps / LONG;
-        Some((target.find(&outcome)?.clone(), outcome))
-    }
-
-    /// Takes a candidate if it is smaller and shows the violation.
-    fn attempt(&mut self, candidate: Scenario, words: impl FnOnce() -> String) -> bool {
-        let rank = rank::Rank::of(&candidate);
-        if self.over() || !rank.below(&candidate, &self.rank, &self.best) {
-            return false;
-        }
-        let Some((violation, outcome)) = self.run(&candidate) else { return false };
-        if outcome.diverged.is_some() {
-            // Left out with it: lines of the script that cannot be carried out without what was cut.
-            return match self.carried_out(&candidate) {
-                Some(possible) => self.attempt(possible, words),
-                None => false,
-            };
-        }
-        (self.best, self.rank, self.violation) = (candidate, rank, violation);
-        self.accepted += 1;
-        (self.watch)(Step { words: words(), executions: self.executions });
-        true
-    }
-
-    /// Tries to do without each part of a list: halves first, then smaller and smaller parts. A list that stays long is
-    /// cut no finer than into [`PARTS`]: single steps of a long script would take their square.
-    fn cut_list(
-        &mut self,
-        len: fn(&Scenario) -> usize,
-        cut: fn(&mut Scenario, std::ops::Range<usize>),
-        name: &str,
-    ) {
-        let mut size = len(&self.best);
-        while size > len(&self.best) / PARTS {
-            let mut end = len(&self.best);
-            while end > 0 {
-                let start = end.saturating_sub(size);
-                let mut candidate = self.best.clone();
-                cut(&mut candidate, start..end);
-                let before = len(&self.best);
-                self.attempt(candidate, || format!("without {} of {before} {name}", end - start));
-                // Repairs may have cut more than was asked for.
-                end = start.min(len(&self.best));
-            }
-            size /= 2;
-        }
-    }
-
-    /// Runs the result to its end, and says what it is.
-    fn finish(mut self, before: Size, stopped: Stopped) -> Result<Shrunk, ShrinkError> {
-        let mut outcome = self.runner.execute(&self.best)?;
-        // What a script says after the violation may be impossible, and does not matter.
-        while let Some(impossible) = outcome.diverged {
-            let script = &mut std::sync::Arc::make_mut(&mut self.best.scheduler).script;
-            script.truncate(impossible as usize);
-            outcome = self.runner.execute(&self.best)?;
-        }
-        let violation = self.target.find(&outcome).ok_or(ShrinkError::Holds)?.clone();
-        let (property, fingerprint) = (Some(violation.property.name().to_owned()), outcome.fingerprint);
-        let after = Size::of(&self.best, &violation);
-        let expect = Some(Expect { property, fingerprint: Seed(fingerprint) });
-        let scenario = Scenario { expect, ..self.best };
-        Ok(Shrunk { scenario, violation, fingerprint, before, after, executions: self.executions, stopped })
-    }
+/// Whether a scenario is smaller than another, whatever they are expected to show.
+pub fn smaller(scenario: &Scenario, than: &Scenario) -> bool {
+    let bare = |scenario: &Scenario| Scenario { expect: None, tests: Vec::new(), ..scenario.clone() };
+    let (scenario, than) = (bare(scenario), bare(than));
+    rank::Rank::of(&scenario).below(&scenario, &rank::Rank::of(&than), &than)
 }

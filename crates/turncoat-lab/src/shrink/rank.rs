@@ -23,6 +23,8 @@ pub(super) struct Rank {
     links: usize,
     /// Faults that name a step or a time, which small changes of a run shift.
     moments: usize,
+    /// Faults with values that a seed draws.
+    seeds: usize,
 }
 
 impl Rank {
@@ -30,6 +32,8 @@ impl Rank {
         let faults = &scenario.adversary.faults;
         let random = matches!(scenario.scheduler.name, SchedulerName::Sync | SchedulerName::Async);
         let moment = |fault: &&Fault| fault.when.step.is_some() || fault.when.time.is_some();
+        let seed =
+            |fault: &&Fault| matches!(fault.effect, Effect::Flip(_) | Effect::Mutate(Mutate::Drawn(_)));
         Self {
             chance: usize::from(random) + faults.iter().filter(|fault| drawn(fault)).count(),
             steps: faults.len() + scenario.scheduler.script.len(),
@@ -39,6 +43,7 @@ impl Rank {
             liars: scenario.adversary.byzantine.len() + scenario.adversary.twins.len(),
             links: faults.iter().map(|fault| links(scenario, fault)).sum(),
             moments: faults.iter().filter(moment).count(),
+            seeds: faults.iter().filter(seed).count(),
         }
     }
 
@@ -59,12 +64,8 @@ impl Rank {
 
 /// Whether a fault leaves something to chance.
 pub(super) fn drawn(fault: &Fault) -> bool {
-    let lie = match &fault.effect {
-        Effect::Flip(_) => true,
-        // Of a single row the seed draws the value alone.
-        Effect::Mutate(Mutate::Drawn(drawn)) => drawn.only.len() != 1,
-        _ => false,
-    };
+    // Of a single row the seed draws the value alone.
+    let lie = matches!(&fault.effect, Effect::Mutate(Mutate::Drawn(drawn)) if drawn.only.len() != 1);
     lie || fault.when.permille.is_some_and(|permille| permille < 1000)
 }
 

@@ -42,6 +42,7 @@ pub use many::{benjamini_hochberg, holm};
 pub use power::Demand;
 pub use rank_sum::{RankSum, mann_whitney};
 pub use rate::Rate;
+#[cfg(feature = "store")]
 pub(crate) use rate::digits;
 pub use survival::{Curve, Mean, Median, Step, Trial};
 pub use two_curves::{LogRank, log_rank, restricted_mean_difference};

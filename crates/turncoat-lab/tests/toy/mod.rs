@@ -1,7 +1,10 @@
 //! A protocol that trusts its leader: p0 gives each request a slot, and everybody believes it.
 //!
 //! It agrees as long as p0 is honest, and breaks as soon as p0 tells one replica something else. Replicas that take
-//! slots in order alone (`in-order`) are safe from other slots.
+//! slots in order alone (`in-order`) are safe from other slots. A leader that is not itself (`forgetful`) counts its slots
+//! in a static, which outlives the run.
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::client::{ClientTimer, QuorumClient, Reply, ReplyQuorum, Request, Service};
@@ -46,7 +49,10 @@ impl From<ClientTimer> for Timer {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Config {
     in_order: bool,
+    forgetful: bool,
 }
+
+static SLOTS: AtomicU32 = AtomicU32::new(0);
 
 impl Protocol for Toy {
     const NAME: &'static str = "toy";
@@ -59,7 +65,7 @@ impl Protocol for Toy {
     type Config = Config;
 
     fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
-        Replica { slots: 0, taken: 0, in_order: config.in_order }
+        Replica { slots: 0, taken: 0, in_order: config.in_order, forgetful: config.forgetful }
     }
     fn client(_: NodeId, cluster: &Cluster, _: &Config, work: &ClientWork) -> QuorumClient {
         QuorumClient::new(work, ReplyQuorum { ordered: cluster.weak(), read: cluster.quorum() })
@@ -91,6 +97,7 @@ pub(crate) struct Replica {
     slots: u32,
     taken: u32,
     in_order: bool,
+    forgetful: bool,
 }
 
 impl Node<Toy> for Replica {
@@ -98,6 +105,9 @@ impl Node<Toy> for Replica {
         match *msg {
             Msg::Request(request) if cx.me() == NodeId::replica(0) => {
                 self.slots += 1;
+                if self.forgetful {
+                    self.slots = SLOTS.fetch_add(1, Ordering::Relaxed);
+                }
                 cx.broadcast(Msg::Order { slot: Slot(self.slots), request });
             }
             Msg::Order { slot, .. } if self.in_order && slot != Slot(self.taken + 1) => {}

@@ -106,9 +106,10 @@ impl Tally {
         }
     }
 
-    /// How many votes the favourite has.
-    pub(super) fn best(&self) -> usize {
-        self.ballots.best_two().0
+    /// Who voted for the favourite.
+    pub(super) fn best(&self) -> NodeSet {
+        let voters = self.ballots.iter().map(|(_, voters)| voters);
+        voters.max_by_key(|voters| voters.len()).unwrap_or(NodeSet::EMPTY)
     }
 
     /// Who voted for a block.

@@ -10,6 +10,7 @@ use super::certs::{Checks, Qc};
 use super::pacemaker::{Pace, Paced, Pacemaker, Tc};
 use super::shelf::Shelf;
 use super::tree::{Block, Tree};
+use super::wait;
 
 /// What all replicas have.
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -90,23 +91,13 @@ impl<M: Clone> Base<M> {
         id
     }
 
-    /// What it says about its replica; see [`Tree::vitals`].
-    pub(super) fn vitals<const N: usize>(
-        &self,
-        prepared: Digest,
-        locked: Digest,
-        waits: [Option<(&'static str, usize, usize)>; N],
-    ) -> Vitals {
-        let mut vitals = self.tree.vitals(prepared, locked, waits);
-        let slot = vitals.decided.next();
-        let mut wait = |kind, have, need| vitals.waiting.push(Waiting { kind, slot, have, need });
-        if self.pacemaker.expired() {
-            wait("timeout", self.pacemaker.through(), self.pacemaker.quorum());
-        }
-        if self.shelf.missing() > 0 {
-            wait("block", 0, self.shelf.missing());
-        }
-        Vitals { view: self.view(), changing_view: self.pacemaker.expired(), ..vitals }
+    /// What it says about its replica. Who has given up its view waits for others to do so, not for these things.
+    pub(super) fn vitals(&self, prepared: Digest, locked: Digest, waits: [Option<Waiting>; 2]) -> Vitals {
+        let (view, expired) = (self.view(), self.pacemaker.expired());
+        let timeouts = || wait("timeout", view.next(), self.pacemaker.through(), self.pacemaker.quorum());
+        let [first, second] = if expired { [timeouts(), None] } else { waits };
+        let vitals = self.tree.vitals(view, prepared, locked, [first, second, self.shelf.wait(&self.tree)]);
+        Vitals { changing_view: expired, ..vitals }
     }
 }
 

@@ -59,9 +59,19 @@ fn round_robin(view: View, cluster: &Cluster) -> NodeId {
     NodeId::replica(view.0.saturating_sub(1) as usize % cluster.n)
 }
 
+/// Every replica starts in view 1.
+fn first_round() -> RoundKey {
+    RoundKey { view: View(1), ..RoundKey::default() }
+}
+
 /// The number of a round where each view has so many, from 1 on.
 fn round_number(key: RoundKey, per_view: u32) -> u32 {
     key.view.0.saturating_sub(1).saturating_mul(per_view).saturating_add(key.phase.into())
+}
+
+/// Messages that a replica needs in a view, unless it has enough of them.
+fn wait(kind: &'static str, view: View, have: NodeSet, need: usize) -> Option<Waiting> {
+    (have.len() < need).then_some(Waiting { kind, about: About::View(view), have, need })
 }
 
 /// The rules that the parameters of the pacemaker have to keep.

@@ -136,9 +136,9 @@ impl Pacemaker {
         }
     }
 
-    /// How many are through with this view or with a later one.
-    pub(super) fn through(&self) -> usize {
-        self.timeouts.values().filter(|timeout| timeout.view >= self.view).count()
+    /// Those who are through with this view or with a later one.
+    pub(super) fn through(&self) -> NodeSet {
+        self.timeouts.values().filter(|timeout| timeout.view >= self.view).map(Signed::signer).collect()
     }
 
     /// The latest view that so many replicas are through with.

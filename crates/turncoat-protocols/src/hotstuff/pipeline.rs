@@ -7,6 +7,7 @@ use turncoat_core::prelude::*;
 
 use super::certs::{Checks, Qc, Tally, Vote};
 use super::pacemaker::Pace;
+use super::wait;
 
 /// Parameters; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,8 +53,14 @@ impl NextVotes {
         self.0.values().filter_map(|votes| votes.qc(checks)).collect()
     }
 
-    /// How many votes the favourite of the latest view has.
-    pub(super) fn best(&self) -> Option<usize> {
-        self.0.values().next_back().map(Tally::best)
+    /// What the leader of a view waits for: a certificate of the view before, or reports.
+    pub(super) fn waits(&self, view: View, reporters: NodeSet, quorum: usize) -> [Option<Waiting>; 2] {
+        let before = View(view.0.saturating_sub(1));
+        [wait("vote", before, self.best(before), quorum), wait("new-view", view, reporters, quorum)]
+    }
+
+    /// Who voted for the favourite of a view.
+    pub(super) fn best(&self, view: View) -> NodeSet {
+        self.0.get(&view).map_or(NodeSet::EMPTY, Tally::best)
     }
 }

@@ -52,9 +52,11 @@ impl<M: Clone> Shelf<M> {
         (std::mem::take(&mut self.stirred) && !self.early.is_empty()).then(|| self.early.take())
     }
 
-    /// How many blocks are missing.
-    pub(super) fn missing(&self) -> usize {
-        self.missing.len()
+    /// The block that it waits for, if one is missing.
+    pub(super) fn wait(&self, tree: &Tree) -> Option<Waiting> {
+        let about = About::Slot(tree.last().next());
+        let wait = Waiting { kind: "block", about, have: NodeSet::EMPTY, need: 1 };
+        (!self.missing.is_empty()).then_some(wait)
     }
 
     /// Asks for a block, unless that was done before.

@@ -144,22 +144,22 @@ impl Tree {
         }
     }
 
-    /// What it says about its replica, which waits for so many of something, and has so many.
-    pub(super) fn vitals<const N: usize>(
+    /// What it says about its replica, which waits for these things.
+    pub(super) fn vitals(
         &self,
+        view: View,
         prepared: Digest,
         locked: Digest,
-        waits: [Option<(&'static str, usize, usize)>; N],
+        waits: [Option<Waiting>; 3],
     ) -> Vitals {
         let known = |id| Some(id).filter(|&id| id != GENESIS);
-        let slot = self.last().next();
-        let waiting = waits.into_iter().flatten();
         Vitals {
+            view,
             prepared: known(prepared),
             locked: known(locked),
             executed: known(self.executed),
             decided: self.last(),
-            waiting: waiting.map(|(kind, have, need)| Waiting { kind, slot, have, need }).collect(),
+            waiting: waits.into_iter().flatten().collect(),
             ..Vitals::default()
         }
     }

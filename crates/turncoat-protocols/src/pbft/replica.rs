@@ -292,9 +292,48 @@ impl Replica {
         self.frozen
             || !self.clients.pending().is_empty()
             || !self.early.is_empty()
-            || self.checkpoints.is_fetching()
+            || self.checkpoints.fetching().is_some()
             || self.checkpoints.due(self.last_exec()) > self.h()
             || self.window.above(self.last_exec()).any(open)
+    }
+
+    /// What is missing for the next step: a new view, a history, a vote for the next number, or room for it.
+    fn waits(&self, cluster: &Cluster) -> Option<Waiting> {
+        let (next, quorum, none) = (self.last_exec().next(), cluster.quorum(), NodeSet::EMPTY);
+        if self.frozen {
+            let about = About::View(self.target);
+            let have: NodeSet = self.view_changes.of(self.target).map(|(voter, _)| voter).collect();
+            return Some(match have.len() < quorum {
+                true => Waiting { kind: "view-change", about, have, need: quorum },
+                false => Waiting { kind: "new-view", about, have: none, need: 1 },
+            });
+        }
+        // Numbers that the window has passed come with the history alone.
+        let passed = (next <= self.window.low()).then_some(self.window.low());
+        if let Some(seq) = self.checkpoints.fetching().or(passed) {
+            return Some(Waiting { kind: "state", about: About::Slot(seq), have: none, need: 1 });
+        }
+        let idle = self.clients.pending().is_empty();
+        let about = About::Slot(next);
+        if next > self.window.high() {
+            let seq = self.checkpoints.due(self.last_exec());
+            let digest = self.history.digest(seq).unwrap_or_default();
+            let (about, have) = (About::Slot(seq), self.checkpoints.voters(Checkpoint { seq, digest }));
+            return (!idle).then_some(Waiting { kind: "checkpoint", about, have, need: quorum });
+        }
+        let entry = self.window.above(self.last_exec()).next()?;
+        match &entry.pre_prepare {
+            None if idle && entry.commits.seen().is_empty() && entry.hints.is_empty() => None,
+            None => Some(Waiting { kind: "pre-prepare", about, have: none, need: 1 }),
+            // The primary has none to give.
+            Some(m) if !entry.sent_commit => {
+                let have = entry.prepares.voters(&m.vote());
+                Some(Waiting { kind: "prepare", about, have, need: quorum - 1 })
+            }
+            Some(m) => {
+                Some(Waiting { kind: "commit", about, have: entry.commits.voters(&m.vote()), need: quorum })
+            }
+        }
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
@@ -367,18 +406,14 @@ impl Node<Pbft> for Replica {
         self.tend_timers(cx);
     }
 
-    fn vitals(&self) -> Vitals {
+    fn vitals(&self, cluster: &Cluster) -> Vitals {
         let next = self.window.above(self.last_exec()).next();
-        let waits = next.filter(|_| !self.clients.pending().is_empty()).map(|entry| match entry {
-            Entry { pre_prepare: None, .. } => ("pre-prepare", 0),
-            Entry { sent_commit: false, prepares, .. } => ("prepare", prepares.seen().len()),
-            Entry { commits, .. } => ("commit", commits.seen().len()),
-        });
         Vitals {
             view: self.view,
             changing_view: self.frozen,
             prepared: next.and_then(|entry| entry.prepared.as_ref()).map(|cert| cert.pre_prepare.digest),
-            ..self.history.vitals(waits)
+            waiting: self.waits(cluster).into_iter().collect(),
+            ..self.history.vitals()
         }
     }
 

@@ -4,6 +4,7 @@ mod distributions;
 mod registry;
 mod runs;
 mod scenarios;
+mod twins;
 
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::scenario::Scenario;
@@ -30,10 +31,12 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 5] = [
+const LINES: [&str; 7] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
     "byzzfuzz",
     "byzzfuzz c=2 d=2 r=6 scope=any order=fair",
+    "twins rounds=3",
+    "twins rounds=3 partitions=1-2 after=drop cuts=2 pass=enter",
 ];

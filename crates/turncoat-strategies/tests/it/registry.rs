@@ -28,7 +28,10 @@ fn every_strategy_can_be_made_with_its_defaults_spelt_out() {
 fn an_error_says_what_would_be_right() {
     let base = Scenario::new("toy");
     let expected = [
-        (error(&base, "byzfuzz", &[]), "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz"),
+        (
+            error(&base, "byzfuzz", &[]),
+            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, twins",
+        ),
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
             error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),

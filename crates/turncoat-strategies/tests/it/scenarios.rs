@@ -69,7 +69,9 @@ fn the_first_runs_of_seed_0_never_change() {
 fn what_a_campaign_keeps_fixed_is_shared() {
     for line in LINES {
         let [a, b] = <[Scenario; 2]>::try_from(runs(line, 2).collect::<Vec<_>>()).unwrap();
-        assert!(Arc::ptr_eq(&a.cluster, &b.cluster) && Arc::ptr_eq(&a.scheduler, &b.scheduler), "{line}");
+        assert!(Arc::ptr_eq(&a.network, &b.network) && Arc::ptr_eq(&a.scheduler, &b.scheduler), "{line}");
+        // Twins has a table of leaders for each run.
+        assert!(line.starts_with("twins") || Arc::ptr_eq(&a.cluster, &b.cluster), "{line}");
     }
 }
 

@@ -258,7 +258,12 @@ fn workload() -> impl Strategy<Value = Workload> {
         Just(Target::Random),
         replica().prop_map(Target::One)
     ];
-    let goal = prop_oneof![Just(Goal::Replies), Just(Goal::Committed), any::<u32>().prop_map(Goal::Height)];
+    let goal = prop_oneof![
+        Just(Goal::Replies),
+        Just(Goal::Committed),
+        any::<u32>().prop_map(Goal::Height),
+        Just(Goal::None)
+    ];
     let counts = (any::<u32>(), option::of(any::<u32>()), vec(1..9_u32, 0..3));
     (counts, ops, vec(times(), 0..3), option::of(times()), (target, times(), goal)).prop_map(
         |((requests, retries, read_only), ops, start, every, (target, timeout, goal))| Workload {
@@ -298,11 +303,13 @@ fn cluster() -> impl Strategy<Value = ClusterSpec> {
 /// Any scenario at all, runnable or not.
 pub(super) fn anything() -> impl Strategy<Value = Case> {
     let largest = i64::MAX as u64;
-    let limits = (0..=largest, any::<u32>(), 0..=largest, 0..=largest, 0..=largest).prop_map(
-        |(steps, in_flight, time, linger, tail)| Limits {
+    let views = option::of(any::<u32>());
+    let limits = (0..=largest, any::<u32>(), 0..=largest, views, 0..=largest, 0..=largest).prop_map(
+        |(steps, in_flight, time, views, linger, tail)| Limits {
             steps: Some(steps),
             in_flight: in_flight as usize,
             time: Time(time),
+            views,
             linger: Time(linger),
             tail,
         },
@@ -311,9 +318,11 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
         (option::of("[a-z]{3,9}"), any::<u64>())
             .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint) }),
     );
-    (runnable(), workload(), cluster(), limits, expect).prop_map(
-        |(Case(scenario), workload, cluster, limits, expect)| {
+    let tests = vec("[a-z:_]{1,9}", 0..3);
+    (runnable(), workload(), cluster(), limits, expect, tests).prop_map(
+        |(Case(scenario), workload, cluster, limits, expect, tests)| {
             Case(Scenario {
+                tests,
                 workload: Arc::new(workload),
                 cluster: Arc::new(cluster),
                 limits: Arc::new(limits),

@@ -1,5 +1,6 @@
 //! What holds for every scenario, drawn at random.
 
+mod copies;
 mod draw;
 mod files;
 mod honesty;

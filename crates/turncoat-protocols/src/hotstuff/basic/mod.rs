@@ -18,7 +18,7 @@ use turncoat_core::prelude::*;
 use super::pacemaker::{Pace, Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
-use super::{Timer, paced, round_number, round_robin};
+use super::{Timer, first_round, paced, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -83,6 +83,10 @@ impl Protocol for HotStuff {
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         round_robin(view, cluster)
+    }
+
+    fn origin() -> RoundKey {
+        first_round()
     }
 
     /// Eight rounds to a view: NEW-VIEW, PREPARE, and so on to DECIDE.

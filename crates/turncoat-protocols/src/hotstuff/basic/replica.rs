@@ -8,6 +8,7 @@ use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::tree::Block;
+use crate::hotstuff::wait;
 
 type Cx<'a> = Context<'a, HotStuff>;
 
@@ -262,20 +263,22 @@ impl Node<HotStuff> for Replica {
         self.expire(cx);
     }
 
-    fn vitals(&self) -> Vitals {
+    /// A replica waits for the leader, the leader for votes or reports.
+    fn vitals(&self, _: &Cluster) -> Vitals {
         let (round, quorum) = (&self.round, self.base.tree.checks.quorum);
-        let replica = match (round.voted, self.config.phases) {
+        let next = match (round.voted, self.config.phases) {
             ([false, false, false], _) => "prepare",
             ([true, false, false], 3) => "pre-commit",
             ([_, _, false], _) => "commit",
             _ => "decide",
         };
-        let open = round.votes.iter().zip(round.sent).find(|(votes, sent)| !sent && votes.best() > 0);
-        let leader = match open {
+        let open = round.votes.iter().zip(round.sent).find(|(_, sent)| !sent);
+        let (kind, have, need) = match open.filter(|_| round.proposed) {
+            _ if !round.leads => (next, NodeSet::EMPTY, 1),
             Some((votes, _)) => ("vote", votes.best(), quorum),
-            None => ("new-view", round.new_views.len(), quorum),
+            None => ("new-view", round.new_views.iter().map(|&(sender, _)| sender).collect(), quorum),
         };
-        let waits = [Some((replica, 0, 1)), round.leads.then_some(leader)];
+        let waits = [wait(kind, self.base.view(), have, need), None];
         self.base.vitals(self.prepare_qc.block, self.locked_qc.block, waits)
     }
 

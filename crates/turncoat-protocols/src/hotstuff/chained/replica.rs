@@ -9,6 +9,7 @@ use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
 use crate::hotstuff::tree::Block;
+use crate::hotstuff::wait;
 
 type Cx<'a> = Context<'a, Chained>;
 
@@ -208,16 +209,21 @@ impl Node<Chained> for Replica {
         self.expire(cx);
     }
 
-    fn vitals(&self) -> Vitals {
-        let quorum = self.base.tree.checks.quorum;
-        let votes = self.votes.best().filter(|&have| have < quorum).map(|have| ("vote", have, quorum));
-        let new_views = ("new-view", self.new_views.len(), quorum);
-        let new_views = (self.leads && !self.proposed).then_some(new_views);
-        self.base.vitals(
-            self.high_qc.block,
-            self.locked_qc.block,
-            [Some(("proposal", 0, 1)), votes, new_views],
-        )
+    /// Who has voted waits for the next proposal, or for votes to make one.
+    fn vitals(&self, _: &Cluster) -> Vitals {
+        let (view, quorum) = (self.base.view(), self.base.tree.checks.quorum);
+        let waits = match self.leads && !self.proposed {
+            true => self.votes.waits(view, self.new_views, quorum),
+            false => {
+                let next = view.max(self.last_voted.next());
+                let votes = Some(self.votes.best(view)).filter(|voters| !voters.is_empty());
+                [
+                    wait("proposal", next, NodeSet::EMPTY, 1),
+                    votes.and_then(|have| wait("vote", view, have, quorum)),
+                ]
+            }
+        };
+        self.base.vitals(self.high_qc.block, self.locked_qc.block, waits)
     }
 
     open_state!();

@@ -14,7 +14,7 @@ use turncoat_core::prelude::*;
 use super::pacemaker::{Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
-use super::{Timer, paced, round_number, round_robin};
+use super::{Timer, first_round, paced, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -62,6 +62,10 @@ impl Protocol for FastHotStuff {
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         round_robin(view, cluster)
+    }
+
+    fn origin() -> RoundKey {
+        first_round()
     }
 
     /// Three rounds to a view: NEW-VIEW, PROPOSAL, VOTE.

@@ -9,6 +9,7 @@ use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
 use crate::hotstuff::tree::Block;
+use crate::hotstuff::wait;
 
 type Cx<'a> = Context<'a, FastHotStuff>;
 
@@ -240,13 +241,15 @@ impl Node<FastHotStuff> for Replica {
     }
 
     /// There is no lock of its own: the highest certificate takes its place.
-    fn vitals(&self) -> Vitals {
-        let quorum = self.base.tree.checks.quorum;
-        let votes = self.votes.best().filter(|&have| have < quorum).map(|have| ("vote", have, quorum));
-        let new_views = ("new-view", self.new_views.len(), quorum);
-        let new_views = (self.leads && !self.proposed).then_some(new_views);
+    fn vitals(&self, _: &Cluster) -> Vitals {
+        let (view, quorum) = (self.base.view(), self.base.tree.checks.quorum);
+        let reporters = self.new_views.iter().map(Signed::signer).collect();
+        let waits = match self.leads && !self.proposed {
+            true => self.votes.waits(view, reporters, quorum),
+            false => [wait("proposal", view, NodeSet::EMPTY, 1), None],
+        };
         let high = self.high_qc.block;
-        self.base.vitals(high, high, [Some(("proposal", 0, 1)), votes, new_views])
+        self.base.vitals(high, high, waits)
     }
 
     open_state!();

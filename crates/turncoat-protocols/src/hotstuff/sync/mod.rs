@@ -22,7 +22,7 @@ use turncoat_core::prelude::*;
 
 use super::shelf::Fetching;
 use super::tree::Block;
-use super::{Timer, round_number, round_robin};
+use super::{Timer, first_round, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -78,12 +78,20 @@ impl Protocol for SyncHotStuff {
         2 * f + 1
     }
 
+    fn quorum(cluster: &Cluster) -> usize {
+        cluster.weak()
+    }
+
     fn validate(config: &Config) -> Result<(), String> {
         ensure(config.delta >= Time(1), "`delta` is at least 1")
     }
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         round_robin(view, cluster)
+    }
+
+    fn origin() -> RoundKey {
+        first_round()
     }
 
     /// Five rounds to a view: STATUS, NEW-VIEW, PROPOSE, VOTE, BLAME.

@@ -10,6 +10,7 @@ use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis};
 use crate::hotstuff::shelf::Shelf;
 use crate::hotstuff::tree::{Block, Tree};
+use crate::hotstuff::wait;
 
 pub(super) type Cx<'a> = Context<'a, SyncHotStuff>;
 
@@ -326,20 +327,25 @@ impl Node<SyncHotStuff> for Replica {
         self.blame(cx);
     }
 
-    fn vitals(&self) -> Vitals {
-        let quorum = self.tree.checks.quorum;
-        let last = self.round.voted.last().copied();
-        let votes = last.and_then(|id| self.votes(self.view, id)).map(|votes| ("vote", votes.best(), quorum));
-        let blames = self.round.blames.seen().len();
-        let waits = [
-            (!self.quitting).then_some(("propose", 0, 1)),
-            votes.filter(|&(_, have, need)| have < need),
-            (blames > 0 && !self.quitting).then_some(("blame", blames, quorum)),
-            (self.shelf.missing() > 0).then_some(("block", 0, self.shelf.missing())),
-        ];
+    /// Who blames the leader waits for others who do; before that, for the leader and for votes.
+    fn vitals(&self, cluster: &Cluster) -> Vitals {
+        let (view, round) = (self.view, &self.round);
+        let last = round.voted.last().copied();
+        let votes = last.and_then(|id| self.votes(view, id)).map(Tally::best);
+        let unrenewed = !self.config.early && view > View(1) && !round.renewed;
+        let waits = match (self.quitting, round.blamed) {
+            (true, _) => [None, None],
+            (_, true) => [wait("blame", view, round.blames.seen(), cluster.weak()), None],
+            _ => [
+                wait(if unrenewed { "new-view" } else { "propose" }, view, NodeSet::EMPTY, 1),
+                votes.and_then(|have| wait("vote", view, have, self.tree.checks.quorum)),
+            ],
+        };
         let prepared = if self.config.early { last.unwrap_or(self.lock.block) } else { self.high_qc.block };
-        let vitals = self.tree.vitals(prepared, self.lock.block, waits);
-        Vitals { view: self.view, changing_view: self.quitting, ..vitals }
+        let [first, second] = waits;
+        let waits = [first, second, self.shelf.wait(&self.tree)];
+        let vitals = self.tree.vitals(view, prepared, self.lock.block, waits);
+        Vitals { changing_view: self.quitting, ..vitals }
     }
 
     open_state!();

@@ -1,0 +1,169 @@
+//! `turncoat check`: what an author wants to know before fuzzing.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use serde_json::json;
+use turncoat_core::scenario::Seed;
+use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::preflight::{self, Answer};
+
+use crate::campaign::Keys;
+use crate::cases::{Case, Cases, Verdict};
+use crate::clock::Stopwatch;
+use crate::config::{Config, Given, Source};
+use crate::exit::Exit;
+use crate::out;
+use crate::output::Output;
+use crate::setup::{Engine, Setup, Start};
+
+const NOTES: &str = "\
+Fuzzing takes for granted what is checked here, in runs with random losses and lies (--strategy) and a dozen requests
+(--requests):
+  determinism  the same scenario is the same run, whatever ran before it, recorded or not
+  messages     they are the same after they were written and read
+  states       nodes can be shown, hashed and copied
+  mutations    a liar can change every field of every message
+  progress     without faults every request completes, under every scheduler
+  nonsense     no correct node crashes on random or damaged messages, a hundred of each kind for every run
+  flags        each deviation makes a difference (never a failure)
+The exit code is 1 if a check fails, 3 if the first one does: then the others mean little.
+
+Example: turncoat check pbft";
+
+/// More requests than usual: checkpoints and the like come after some.
+const REQUESTS: &str = "workload.requests";
+
+/// Check a protocol before fuzzing it: is it deterministic, does it bear nonsense, does it make progress?
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    /// A name from `turncoat list protocols`
+    #[arg(value_name = "PROTO")]
+    protocol: Option<String>,
+
+    #[command(flatten)]
+    setup: Setup,
+
+    /// Who draws the faults: a name from `turncoat list strategies` [default: random]
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+
+    /// Where all draws come from, decimal or 0x... [default: 0x5eed]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<Seed>,
+
+    /// Runs for each check
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    source: Source,
+}
+
+pub(crate) fn check(args: &Args) -> Result<Exit> {
+    args.output.check()?;
+    let engine = Engine { seed: args.seed, ..Engine::default() };
+    let given = Given {
+        protocol: args.protocol.as_deref(),
+        strategy: args.strategy.as_deref(),
+        campaign: &Keys { engine, ..Keys::default() },
+        bug: None,
+    };
+    let config = Config::load(&args.source, &given)?;
+    let strategy = config.text("strategy.name").unwrap_or("random");
+    let mut prepared = args.setup.prepare(Start::config(&config)?, Some(strategy))?;
+    let asked = args.setup.origins().iter().any(|(path, _)| path == REQUESTS) || config.has(REQUESTS);
+    if !asked {
+        prepared.base = prepared.base.with(REQUESTS, 12.into())?;
+    }
+    if args.source.print_config {
+        config.print(&given, &args.setup, &prepared)?;
+        return Ok(Exit::Clean);
+    }
+    let clock = Stopwatch::start();
+    let campaign = Campaign {
+        entry: &prepared.entry,
+        base: &prepared.base,
+        make: &|base| prepared.make(base),
+        seed: config.campaign()?.engine.seed(),
+        runs: Some(args.runs),
+        jobs: 1,
+        until: Until::Never,
+        stop: &AtomicBool::new(false),
+        suspects: None,
+    };
+    let answers = preflight::answers(&campaign)?;
+    answers.iter().try_for_each(|answer| show(answer, args.output.json()))?;
+    let failed = answers.iter().filter(|answer| !answer.wrong.is_empty()).count();
+    let name = prepared.entry.name;
+    let clean = format!("{name}: {} checks, {failed} failed", answers.len());
+    if args.output.json() {
+        out::json("check", json!({ "protocol": name, "checks": answers.len(), "failed": failed }))?;
+    } else {
+        out::line(&clean)?;
+    }
+    let case = |answer: &Answer| Case {
+        class: name.to_owned(),
+        name: answer.name.to_owned(),
+        verdict: verdict(answer),
+    };
+    let cases = answers.iter().map(case).collect();
+    let cases = Cases { suite: name.to_owned(), cases, clean, seconds: clock.seconds() };
+    args.output.report(&cases)?;
+    Ok(cases.exit())
+}
+
+/// Without determinism nothing else counts.
+fn verdict(answer: &Answer) -> Verdict {
+    let wrong = answer.wrong.join("\n");
+    match answer.name {
+        _ if answer.wrong.is_empty() => Verdict::Passed,
+        "determinism" => Verdict::Broken(wrong),
+        _ => Verdict::Failed(wrong),
+    }
+}
+
+/// Prints an answer: what was done, what is wrong with what to do about it, what else there is to know.
+fn show(answer: &Answer, json: bool) -> Result<()> {
+    let Answer { name, done, wrong, advice, notes } = answer;
+    let ok = wrong.is_empty();
+    if json {
+        let advice = Some(*advice).filter(|_| !ok);
+        let body =
+            json!({ "name": name, "ok": ok, "done": done, "wrong": wrong, "advice": advice, "notes": notes });
+        return Ok(out::json("answer", body)?);
+    }
+    out::line(format_args!("{name:<12} {:<7} {done}", if ok { "ok" } else { "FAILED" }))?;
+    let advice = Some(*advice).filter(|_| !ok).map(|advice| format!("to do: {advice}"));
+    let lines = wrong.iter().cloned().chain(advice).chain(notes.iter().map(|note| format!("note: {note}")));
+    Ok(lines.into_iter().try_for_each(|line| out::line(format_args!("{:20} {line}", "")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_protocol_that_does_not_repeat_itself_is_worse_than_one_that_fails() {
+        let answer = |name, wrong: &[&str]| Answer {
+            name,
+            done: String::new(),
+            wrong: wrong.iter().map(|&wrong| wrong.to_owned()).collect(),
+            advice: "",
+            notes: Vec::new(),
+        };
+        let exit = |answers: &[Answer]| {
+            let case = |answer| Case { class: String::new(), name: String::new(), verdict: verdict(answer) };
+            let cases = answers.iter().map(case).collect();
+            Cases { suite: String::new(), cases, clean: String::new(), seconds: 0.0 }.exit()
+        };
+        let (repeats, stalls) = (answer("determinism", &[]), answer("progress", &["it stalls"]));
+        assert_eq!(exit(&[repeats.clone(), answer("progress", &[])]), Exit::Clean);
+        assert_eq!(exit(&[repeats, stalls.clone()]), Exit::Violation);
+        assert_eq!(exit(&[answer("determinism", &["it differs"]), stalls]), Exit::Diverged);
+    }
+}

@@ -1,0 +1,113 @@
+//! Many campaigns, one after another: what the commands share that compare strategies.
+
+use std::path::Path;
+
+use anyhow::Result;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::summary::Summary;
+use turncoat_lab::suspects::Suspects;
+
+use crate::clock::Stopwatch;
+use crate::out;
+use crate::progress::Progress;
+use crate::searcher::Searcher;
+use crate::setup::Engine;
+use crate::shelf::{self, Label, Shelf};
+use crate::stop::Stop;
+
+/// The options of such a command.
+#[derive(clap::Args)]
+// Its group would have the name of that of the command's own `Args`.
+#[group(skip)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) engine: Engine,
+
+    #[command(flatten)]
+    pub(crate) shelf: shelf::Args,
+
+    /// JSON lines instead of tables, one for each campaign
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What one of the campaigns searches, and how often.
+pub(crate) struct Search<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) base: &'a Scenario,
+    pub(crate) runs: u64,
+    pub(crate) seed: Seed,
+    pub(crate) suspects: Option<&'a Suspects>,
+}
+
+/// The campaigns so far.
+pub(crate) struct Series {
+    jobs: usize,
+    shelf: Shelf,
+    stop: Stop,
+    progress: Progress,
+    done: Summary,
+}
+
+impl Series {
+    /// Opens the file for the campaigns, if one is given, and expects so many runs in all.
+    pub(crate) fn open(engine: &Engine, db: Option<&Path>, resume: bool, runs: u64) -> Result<Self> {
+        Ok(Self {
+            jobs: engine.threads(),
+            shelf: Shelf::open(db, resume)?,
+            stop: Stop::on_interrupt()?,
+            progress: Progress::new(Stopwatch::start(), Some(runs)),
+            done: Summary::default(),
+        })
+    }
+
+    /// Runs a whole campaign, after what the file has of it. Nothing if somebody interrupts, who is told what becomes of
+    /// the others.
+    pub(crate) fn run(
+        &mut self,
+        searcher: &Searcher,
+        search: &Search<'_>,
+        label: Label,
+        others: &str,
+    ) -> Result<Option<Summary>> {
+        let Self { jobs, shelf, stop, progress, done } = self;
+        let &Search { entry, base, runs, seed, suspects } = search;
+        let campaign = Campaign {
+            entry,
+            base,
+            make: &|base| searcher.make(base),
+            seed,
+            runs: Some(runs),
+            jobs: *jobs,
+            until: Until::Never,
+            stop: stop.flag(),
+            suspects,
+        };
+        let describe = || searcher.describe(label, &campaign);
+        let summary = shelf.run(&campaign, describe, &mut |so_far| {
+            let mut all = done.clone();
+            all.append(so_far.clone());
+            progress.show(&all);
+        })?;
+        if stop.interrupted() {
+            progress.clear();
+            out::log(format_args!("interrupted: {others}"));
+            shelf.advise(stop);
+            return Ok(None);
+        }
+        done.append(summary.clone());
+        Ok(Some(summary))
+    }
+
+    /// Prints something while the series goes on.
+    pub(crate) fn print<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.progress.above(print)
+    }
+
+    /// Makes room for the results.
+    pub(crate) fn finish(self) {
+        self.progress.clear();
+    }
+}

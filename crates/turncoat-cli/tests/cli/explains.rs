@@ -1,0 +1,110 @@
+//! Scenarios in plain words.
+
+use super::{DOOMED, Folder, turncoat};
+
+/// Figure 2 of the ByzzFuzz paper, as somebody would save it.
+const FIGURE_2: &str = r#"
+schema = 1
+[protocol]
+name = "pbft"
+flags = ["slot-ignores-digest", "exec-out-of-order"]
+[adversary]
+byzantine = ["p0"]
+[scheduler]
+name = "script"
+script = [
+    "deliver c0>p0 request #1",
+    "mutate p0>p3 pre-prepare #1 pre-prepare.seq+1",
+]
+"#;
+
+#[test]
+fn a_bug_is_told_as_a_story_and_shown_as_a_chart() {
+    let ran = turncoat("explain --bug pbft-java/figure-2");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for words in [
+        "Agreement is violated at step 48: in slot 2 p2 decided B, p3 decided A",
+        "p0 lied to p3. Its PRE-PREPARE said seq 2 instead of 1",
+        "it counted votes for B as votes for A",
+        "LIE: seq 2 instead of 1",
+    ] {
+        assert!(ran.out.contains(words), "no `{words}` in\n{}", ran.out);
+    }
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
+}
+
+#[test]
+fn a_file_is_recognised_as_a_known_bug() {
+    let folder = Folder::new();
+    folder.write("found.toml", FIGURE_2);
+    let ran = folder.turncoat("explain found.toml");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("It looks like the known bug pbft-java/figure-2: a slot keeps"), "{}", ran.out);
+}
+
+#[test]
+fn charts_go_to_files_or_to_the_output() {
+    let folder = Folder::new();
+    folder.write("found.toml", FIGURE_2);
+    let ran = folder.turncoat("explain found.toml --svg chart.svg --mermaid chart.mmd");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.starts_with("Agreement is violated"), "{}", ran.out);
+    assert!(folder.read("chart.svg").starts_with("<svg xmlns="));
+    let mermaid = folder.turncoat("explain found.toml --mermaid -");
+    assert_eq!(mermaid.out, folder.read("chart.mmd"));
+    let all = folder.turncoat("explain found.toml --mermaid - --all");
+    assert!(all.out.lines().count() > mermaid.out.lines().count() + 20, "{}", all.out);
+    let nowhere = folder.turncoat("explain found.toml --svg no/such/folder.svg");
+    assert_eq!(nowhere.code, 2);
+    assert!(nowhere.err.contains("cannot write no/such/folder.svg"), "{}", nowhere.err);
+}
+
+#[test]
+fn programs_get_the_story_and_the_chart_as_data() {
+    let told = turncoat("explain --bug pbft-java/figure-2 --json").json();
+    assert_eq!(told["type"], "explanation");
+    assert!(told["violated"].as_str().is_some_and(|text| text.starts_with("Agreement")));
+    let titles: Vec<_> =
+        told["story"].as_array().expect("sections").iter().map(|s| s["title"].clone()).collect();
+    assert!(titles.iter().any(|title| title == "Who lied"), "{titles:?}");
+    let arrows = told["chart"]["arrows"].as_array().expect("arrows");
+    let lie = arrows.iter().find(|arrow| !arrow["lie"].is_null()).expect("a lie");
+    assert_eq!(lie["lie"], "seq 2 instead of 1");
+    assert_eq!((&lie["sent"], &lie["arrival"]["delivered"]["step"]), (&1.into(), &2.into()));
+}
+
+#[test]
+fn a_run_without_violation_and_one_that_never_ends_are_told_too() {
+    let folder = Folder::new();
+    folder.write("fine.toml", "schema = 1\n[protocol]\nname = \"pbft\"\n");
+    let fine = folder.turncoat("explain fine.toml");
+    assert!(fine.code == 0 && fine.out.starts_with("Nothing was violated"), "{}", fine.out);
+    folder.write("doomed.toml", DOOMED);
+    let doomed = folder.turncoat("explain doomed.toml");
+    assert!(doomed.out.contains("p1, p2 and p3: stopped."), "{}", doomed.out);
+    assert!(doomed.out.contains("More replicas are faulty than the protocol promises to bear."));
+    assert!(doomed.out.contains("waiting for 2 REPLYs about request 1, has none"), "{}", doomed.out);
+}
+
+#[test]
+fn another_run_than_the_one_saved_is_a_divergence() {
+    let folder = Folder::new();
+    folder.write("found.toml", &format!("{FIGURE_2}[expect]\nfingerprint = \"0x01\"\n"));
+    let ran = folder.turncoat("explain found.toml");
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("diverged: the fingerprint was 0x0000000000000001"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_no_scenario_is_an_error() {
+    let nothing = turncoat("explain");
+    assert!(nothing.code == 2 && nothing.err.contains("<FILE|--bug <ID>>"), "{}", nothing.err);
+    let missing = turncoat("explain missing.toml");
+    assert!(missing.code == 2 && missing.err.contains("cannot read missing.toml"), "{}", missing.err);
+    let unknown = turncoat("explain --bug figure-2");
+    assert!(
+        unknown.code == 2 && unknown.err.contains("did you mean `pbft-java/figure-2`"),
+        "{}",
+        unknown.err
+    );
+}

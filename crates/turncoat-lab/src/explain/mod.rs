@@ -1,0 +1,125 @@
+//! What happened in a scenario, for people: a story in plain words, and a chart of its messages.
+//!
+//! | a line that ... | lives in |
+//! |---|---|
+//! | reads facts out of a recorded run | `read.rs` |
+//! | gives values short names, and shortens messages | `values.rs` |
+//! | says who lied | `blame.rs`; what the network did `network.rs` |
+//! | says what replicas heard | `heard.rs` |
+//! | does the arithmetic of quorums | `why.rs`; says how a later view went astray `views.rs` |
+//! | says what is wrong with a decision, or with a message that crashes a node | `rules.rs` |
+//! | says what everybody waits for | `stuck.rs` |
+//! | says which deviations are to blame | `deviations.rs` |
+//! | puts sections in order | `story.rs` |
+//! | is the chart as data | `chart.rs`; what of it matters `focus.rs` |
+//! | prints it | `text.rs`, `svg.rs`, `mermaid.rs` |
+
+use turncoat_core::outcome::{Outcome, Violation};
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Scenario, ScenarioError};
+
+mod blame;
+mod chart;
+mod deviations;
+mod focus;
+mod heard;
+mod mermaid;
+mod network;
+mod read;
+mod rules;
+mod story;
+mod stuck;
+mod svg;
+mod text;
+mod values;
+mod views;
+mod why;
+mod words;
+
+pub use chart::{Arrow, Chart, Item, Lifeline, Mark, Sign};
+pub use story::Section;
+
+use deviations::Deviations;
+use read::Run;
+
+/// A scenario explained.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    run: Run,
+    deviations: Deviations,
+    known: Option<(String, String)>,
+    whole: bool,
+}
+
+impl Explanation {
+    /// Runs a scenario, and looks at what happened.
+    ///
+    /// # Errors
+    /// If the scenario cannot run.
+    pub fn of(entry: &Entry, scenario: &Scenario) -> Result<Self, ScenarioError> {
+        let mut runner = entry.runner();
+        let (outcome, recording) = runner.record(scenario)?;
+        let run = Run::new(scenario, outcome, recording);
+        let deviations = Deviations::of(entry, scenario, run.violation.as_ref(), &mut *runner)?;
+        Ok(Self { run, deviations, known: None, whole: false })
+    }
+
+    /// It looks like a known bug.
+    #[must_use]
+    pub fn looks_like(self, bug: &str, title: &str) -> Self {
+        Self { known: Some((bug.to_owned(), title.to_owned())), ..self }
+    }
+
+    /// Charts show everything, not only what matters.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { whole: true, ..self }
+    }
+
+    /// What came out of the run.
+    pub const fn outcome(&self) -> &Outcome {
+        &self.run.outcome
+    }
+
+    /// The violation that the story is about: the one that the file is about, or the first.
+    pub const fn violation(&self) -> Option<&Violation> {
+        self.run.violation.as_ref()
+    }
+
+    /// What was violated, in a line or two.
+    pub fn violated(&self) -> String {
+        words::capitalised(&self.run.violated())
+    }
+
+    /// The story, section by section.
+    pub fn sections(&self) -> Vec<Section> {
+        self.run.sections(&self.deviations, self.known.as_ref())
+    }
+
+    /// The story, for the terminal.
+    pub fn story(&self) -> String {
+        let sections: Vec<String> = self.sections().iter().map(Section::print).collect();
+        format!("{}\n\n{}", self.violated(), sections.join("\n"))
+    }
+
+    /// The chart, as plain data.
+    pub fn drawing(&self) -> Chart {
+        let chart = Chart::of(&self.run, self.violated());
+        if self.whole { chart } else { focus::focus(&self.run, chart) }
+    }
+
+    /// The chart, as text.
+    pub fn chart(&self) -> String {
+        text::print(&self.drawing())
+    }
+
+    /// The chart, as a picture.
+    pub fn svg(&self) -> String {
+        svg::print(&self.drawing())
+    }
+
+    /// The chart, for Mermaid.
+    pub fn mermaid(&self) -> String {
+        mermaid::print(&self.drawing())
+    }
+}

@@ -1,0 +1,210 @@
+//! Reading a recorded run: who decided what on whose votes, who heard what, and where values came from.
+
+use turncoat_core::hash::Digest;
+use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot, View};
+use turncoat_core::node::Cluster;
+use turncoat_core::outcome::{Outcome, Property, Violation};
+use turncoat_core::part::Change;
+use turncoat_core::record::{Arrival, Falsehood, Recording, SentCopy, What};
+use turncoat_core::scenario::Scenario;
+
+use super::values::Names;
+
+/// A run, with what one needs to ask about it.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) scenario: Scenario,
+    pub(super) outcome: Outcome,
+    pub(super) recording: Recording,
+    pub(super) names: Names,
+    /// The violation that the story is about, if there is one.
+    pub(super) violation: Option<Violation>,
+}
+
+/// A decision.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    pub(super) seat: SeatName,
+    pub(super) slot: Slot,
+    pub(super) id: Digest,
+    pub(super) voters: NodeSet,
+    pub(super) step: u64,
+    /// The name of the value.
+    pub(super) value: String,
+}
+
+/// The votes behind a decision, as far as messages show them.
+#[derive(Clone, Debug)]
+pub(super) struct Ballot<'a> {
+    pub(super) decision: &'a Decision,
+    pub(super) kind: &'static str,
+    pub(super) view: View,
+    /// What the decider heard, by voter; of itself what it told others.
+    pub(super) votes: Vec<(NodeId, Vec<&'a SentCopy>)>,
+}
+
+impl Run {
+    pub(super) fn new(scenario: &Scenario, outcome: Outcome, recording: Recording) -> Self {
+        let names = Names::of(&recording);
+        let violation = chosen(scenario, &outcome).cloned();
+        Self { scenario: scenario.clone(), outcome, recording, names, violation }
+    }
+
+    pub(super) fn cluster(&self) -> Cluster {
+        let spec = &self.scenario.cluster;
+        Cluster { n: spec.n, f: spec.f, clients: spec.clients, ..Cluster::default() }
+    }
+
+    pub(super) fn is_byzantine(&self, seat: SeatName) -> bool {
+        self.scenario.adversary.byzantine.contains(seat.node)
+    }
+
+    /// Whether a node neither lies nor has lost its memory.
+    pub(super) fn is_correct(&self, seat: SeatName) -> bool {
+        self.recording.standings.iter().any(|standing| standing.seat == seat && standing.correct)
+    }
+
+    /// Where the story ends: at the violation, or at the end of the run.
+    pub(super) fn last_step(&self) -> u64 {
+        self.violation.as_ref().map_or(self.outcome.steps, |violation| violation.step)
+    }
+
+    /// All decisions, in order.
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        let decision = |event: &turncoat_core::record::Event| match event.what {
+            What::Commit { seat, slot, id, voters, .. } => {
+                Some(Decision { seat, slot, id, voters, step: event.step, value: self.names.value(id) })
+            }
+            _ => None,
+        };
+        self.recording.events.iter().filter_map(decision).collect()
+    }
+
+    /// The messages handed to somebody up to a step, in this order.
+    pub(super) fn received(&self, seat: SeatName, until: u64) -> Vec<&SentCopy> {
+        let mut copies: Vec<&SentCopy> = self
+            .recording
+            .copies
+            .iter()
+            .filter(|copy| copy.dst == seat && received(copy).is_some_and(|step| step <= until))
+            .collect();
+        copies.sort_by_key(|copy| received(copy));
+        copies
+    }
+
+    /// Whether a message may be about a slot.
+    pub(super) fn is_about(copy: &SentCopy, slot: Option<Slot>) -> bool {
+        copy.slot.is_none() || slot.is_none() || copy.slot == slot
+    }
+
+    /// The votes behind a decision: messages of the last kind that its voters sent about the slot, in one view.
+    pub(super) fn ballot<'a>(&'a self, decision: &'a Decision) -> Option<Ballot<'a>> {
+        let Decision { seat, slot, voters, step, .. } = *decision;
+        let heard = self.received(seat, step);
+        let votes = heard.iter().filter(|copy| {
+            !copy.view_change && Self::is_about(copy, Some(slot)) && voters.contains(copy.src.node)
+        });
+        // The highest phase of the latest view that most of the voters have spoken in.
+        let rounds = votes.clone().filter_map(|copy| Some((copy.round?.view, copy.round?.phase, copy.kind)));
+        let covered = |round: &(View, u8, &str)| {
+            let same = votes
+                .clone()
+                .filter(|copy| copy.round.is_some_and(|key| (key.view, key.phase, copy.kind) == *round));
+            same.map(|copy| copy.src.node).collect::<NodeSet>().len()
+        };
+        let best = rounds.max_by_key(|round| (covered(round), round.0, round.1))?;
+        let (view, phase, kind) = best;
+        let of_round = |copy: &&SentCopy| {
+            copy.kind == kind && copy.round.is_some_and(|key| (key.view, key.phase) == (view, phase))
+        };
+        let own = || {
+            let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= step);
+            sent.filter(of_round).filter(|copy| Self::is_about(copy, Some(slot))).take(1).collect()
+        };
+        let of = |voter: NodeId| match voter == seat.node {
+            true => own(),
+            false => votes.clone().copied().filter(|copy| copy.src.node == voter).filter(of_round).collect(),
+        };
+        let votes = voters.iter().map(|voter| (voter, of(voter))).collect();
+        Some(Ballot { decision, kind, view, votes })
+    }
+
+    /// The values that a message names.
+    pub(super) fn named(&self, copy: &SentCopy) -> Vec<&str> {
+        self.names.named(&copy.text)
+    }
+
+    /// Views that correct replicas have talked about after a step: the first and the last.
+    pub(super) fn views_after(&self, step: u64) -> Option<(View, View)> {
+        let copies = self.recording.copies.iter();
+        let views = copies.filter(|copy| copy.sent >= step && self.is_correct(copy.src));
+        let views = views.filter_map(|copy| copy.round.map(|key| key.view));
+        views.fold(None, |range: Option<(View, View)>, view| match range {
+            None => Some((view, view)),
+            Some((first, last)) => Some((first.min(view), last.max(view))),
+        })
+    }
+
+    /// What a lie says, in words: `seq 2 instead of 1`.
+    pub(super) fn lie(&self, copy: &SentCopy) -> Option<String> {
+        match copy.lie.as_ref()? {
+            Falsehood::MadeUp => Some("made up".to_owned()),
+            Falsehood::Garbage => Some("bytes that do not decode".to_owned()),
+            Falsehood::Changed(changes) => Some(self.changes(changes)),
+        }
+    }
+
+    /// Fields that say the same together, those inside a list after its name, signatures last.
+    fn changes(&self, changes: &[Change]) -> String {
+        const BAD: &str = " (bad signature)";
+        let brief = |text: &str| match text.starts_with('[') {
+            true => self.names.list(text),
+            false => self.names.rename(text).replace(BAD, ""),
+        };
+        let mut words: Vec<(&str, Vec<&str>, String)> = Vec::new();
+        let mut forged = false;
+        for Change { field, was, is } in changes {
+            let signature = field.ends_with("signature");
+            forged |= is.contains(BAD) || (signature && is == "bad");
+            if signature {
+                continue;
+            }
+            let (list, name) = field.rsplit_once('.').unwrap_or(("", field));
+            let said = format!("{} instead of {}", brief(is), brief(was));
+            match words.iter_mut().find(|(other, _, same)| (*other, same) == (list, &said)) {
+                Some((_, names, _)) => names.push(name),
+                None => words.push((list, vec![name], said)),
+            }
+        }
+        let mut last = "";
+        let words = words.iter().map(|(list, names, said)| {
+            let within = if *list == last { String::new() } else { format!("in {list}: ") };
+            last = list;
+            format!("{within}{} {said}", names.join(" and ")).trim().to_owned()
+        });
+        let mut words: Vec<String> = words.collect();
+        words.extend(forged.then(|| "under a bad signature".to_owned()));
+        words.join(", ")
+    }
+}
+
+/// When a message was handed over, if it was.
+pub(super) const fn received(copy: &SentCopy) -> Option<u64> {
+    match copy.arrival {
+        Arrival::Delivered { step, .. } => Some(step),
+        _ => None,
+    }
+}
+
+/// The violation that matters: the one that the file is about, or the first.
+fn chosen<'a>(scenario: &Scenario, outcome: &'a Outcome) -> Option<&'a Violation> {
+    let bug = scenario.bug.as_ref();
+    let key = |name: &str| bug.and_then(|bug| bug.get(name)).and_then(toml::Value::as_str);
+    let expected = scenario.expect.as_ref().and_then(|expect| expect.property.as_deref());
+    let property: Option<Property> = key("property").or(expected).and_then(|name| name.parse().ok());
+    let of_property = |violation: &&Violation| Some(violation.property) == property;
+    let of_rule = |violation: &&Violation| key("rule").is_none_or(|rule| violation.rule == rule);
+    let violations = &outcome.violations;
+    let exact = violations.iter().find(|violation| of_property(violation) && of_rule(violation));
+    exact.or_else(|| violations.iter().find(of_property)).or_else(|| violations.first())
+}

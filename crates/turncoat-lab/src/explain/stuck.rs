@@ -1,0 +1,214 @@
+//! Why a run does not go on: what everybody waits for at the end.
+
+use turncoat_core::ids::{NodeSet, SeatName};
+use turncoat_core::node::{About, Waiting};
+use turncoat_core::outcome::End;
+use turncoat_core::record::{Arrival, Loss, SentCopy, Standing, What};
+
+use super::read::Run;
+use super::words::{and, count};
+
+impl Run {
+    /// When things stopped moving, and in what way they still do.
+    pub(super) fn standstill(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let events = &self.recording.events;
+        let calm = events
+            .iter()
+            .find(|event| matches!(&event.what, What::Note { seat: None, text } if text.contains("calm")));
+        if let Some(calm) = calm {
+            lines.push(format!("From step {} on the network lost and delayed nothing any more.", calm.step));
+        }
+        let decided = self.decisions().into_iter().rfind(|d| self.is_correct(d.seat));
+        let since = decided.as_ref().map_or(0, |last| last.step);
+        lines.push(match &decided {
+            Some(last) => {
+                format!("The last decision of a correct replica was {}'s at step {}.", last.seat, last.step)
+            }
+            None => "No correct replica decided anything.".to_owned(),
+        });
+        let steps = self.outcome.steps;
+        if self.outcome.end == End::Quiet {
+            lines.push(format!(
+                "After step {steps} nothing was left to happen: no message under way, no timer armed."
+            ));
+            return lines;
+        }
+        let news = self.last_news();
+        if news < steps / 2 {
+            lines.push(format!(
+                "After step {news} nobody said anything new: the same messages came again until step {steps}."
+            ));
+        } else if let Some((first, last)) = self.views_after(since).filter(|(first, last)| first < last) {
+            lines.push(format!(
+                "Since then replicas went from view {first} to view {last}, and decided nothing."
+            ));
+        }
+        lines
+    }
+
+    /// The last event in which somebody sent what nobody had sent before.
+    fn last_news(&self) -> u64 {
+        let mut said = std::collections::BTreeSet::new();
+        let new =
+            self.recording.copies.iter().filter(|copy| said.insert((copy.src, copy.dst, copy.text.as_str())));
+        new.map(|copy| copy.sent).max().unwrap_or_default()
+    }
+
+    /// What everybody waits for, a line each; those who fare alike together.
+    pub(super) fn waiting(&self) -> Vec<String> {
+        let mut lines: Vec<(String, Vec<SeatName>)> = Vec::new();
+        let mut standings: Vec<&Standing> = self.recording.standings.iter().collect();
+        standings.sort_by_key(|standing| !standing.seat.node.is_client());
+        for standing in standings {
+            let words = self.stands(standing);
+            match lines.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, seats)) => seats.push(standing.seat),
+                None => lines.push((words, vec![standing.seat])),
+            }
+        }
+        let mut lines: Vec<String> =
+            lines.iter().map(|(words, seats)| format!("{}: {words}.", and(seats))).collect();
+        lines.extend(self.laggards());
+        lines
+    }
+
+    /// What those heard about their next slot who lag behind others.
+    fn laggards(&self) -> Vec<String> {
+        let correct =
+            self.recording.standings.iter().filter(|s| s.correct && s.alive && !s.seat.node.is_client());
+        let last = correct.clone().map(|standing| standing.vitals.decided).max();
+        let behind = correct.filter(|standing| Some(standing.vitals.decided) < last);
+        let line = |Standing { seat, vitals, .. }: &Standing| {
+            let next = vitals.decided.next();
+            let heard = self.heard(*seat, Some(next), self.last_step());
+            let more = if heard.len() > 2 { "; and more in later views" } else { "" };
+            let heard =
+                if heard.is_empty() { "nothing".to_owned() } else { heard[..heard.len().min(2)].join("; ") };
+            format!("- {seat} lags behind others. About slot {next} it heard {heard}{more}.")
+        };
+        behind.map(line).collect()
+    }
+
+    /// What clients wait for in the end; without clients, what replicas do.
+    pub(super) fn clients_in_short(&self) -> Vec<String> {
+        let waiting = |clients: bool| {
+            let mut lines: Vec<(String, Vec<SeatName>)> = Vec::new();
+            let standings = self.recording.standings.iter();
+            for standing in standings.filter(|s| s.correct && s.alive && s.seat.node.is_client() == clients) {
+                for waiting in &standing.vitals.waiting {
+                    let words = self.waits(standing.seat, waiting);
+                    match lines.iter_mut().find(|(known, _)| *known == words) {
+                        Some((_, seats)) => seats.push(standing.seat),
+                        None => lines.push((words, vec![standing.seat])),
+                    }
+                }
+            }
+            lines
+                .iter()
+                .map(|(words, seats)| {
+                    format!(
+                        "What {} wait{} for in the end: {words}.",
+                        and(seats),
+                        if seats.len() == 1 { "s" } else { "" }
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        let clients = waiting(true);
+        if clients.is_empty() { waiting(false) } else { clients }
+    }
+
+    fn stands(&self, standing: &Standing) -> String {
+        let Standing { seat, vitals, timers, alive, .. } = standing;
+        if !alive {
+            return "stopped".to_owned();
+        }
+        let mut words = Vec::new();
+        if self.is_byzantine(*seat) {
+            words.push("Byzantine".to_owned());
+        }
+        if !seat.node.is_client() {
+            let between = if vitals.changing_view { "has given up view" } else { "in view" };
+            words.push(format!("{between} {}", vitals.view));
+            words.push(match vitals.decided.0 {
+                0 => "nothing decided".to_owned(),
+                last => format!("decided up to slot {last}"),
+            });
+        }
+        let waiting =
+            vitals.waiting.iter().map(|waiting| format!("waiting for {}", self.waits(*seat, waiting)));
+        words.extend(waiting);
+        if vitals.waiting.is_empty() {
+            words.push("waiting for nothing".to_owned());
+        }
+        if !timers.is_empty() {
+            words.push(format!("armed timers: {}", and(timers.iter().map(|(timer, _)| timer))));
+        }
+        words.join("; ")
+    }
+
+    /// `3 REPLYs about request 1 has 2, of p1 and p2`.
+    fn waits(&self, seat: SeatName, waiting: &Waiting) -> String {
+        let Waiting { kind, about, have, need } = *waiting;
+        let kinds = format!("{}{}", kind.to_uppercase(), if need == 1 { "" } else { "s" });
+        let needs = format!("{need} {kinds} about {about}");
+        let has = match have.len() {
+            0 => ", has none".to_owned(),
+            got => format!(", has {got}, of {}", and(have.iter())),
+        };
+        format!("{needs}{has}{}", self.missing(seat, kind, about, have))
+    }
+
+    /// What became of the messages that somebody waits for.
+    fn missing(&self, seat: SeatName, kind: &str, about: About, have: NodeSet) -> String {
+        let wanted = |copy: &&SentCopy| {
+            let same = match about {
+                About::Slot(slot) => copy.slot == Some(slot),
+                About::View(view) => copy.round.is_some_and(|key| key.view == view),
+                About::Request(_) => true,
+            };
+            copy.dst == seat && copy.kind == kind && same && !have.contains(copy.src.node)
+        };
+        let copies: Vec<&SentCopy> = self.recording.copies.iter().filter(wanted).collect();
+        let by = |loss: Loss| {
+            let lost =
+                copies.iter().filter(|copy| matches!(copy.arrival, Arrival::Lost { by, .. } if by == loss));
+            and(lost.map(|copy| copy.src))
+        };
+        let mut words = String::new();
+        for (loss, what) in [(Loss::Withheld, "was withheld"), (Loss::Network, "was lost")] {
+            let senders = by(loss);
+            if senders != "nobody" {
+                words.push_str(&format!(" (that of {senders} {what})"));
+            }
+        }
+        words
+    }
+
+    /// Requests without a result.
+    pub(super) fn unanswered(&self) -> String {
+        let done = |client, number| {
+            self.recording.events.iter().any(|event| {
+                matches!(event.what, What::Complete { seat, ts } if seat.node == client && ts == number)
+            })
+        };
+        let open = self.recording.requests.iter().filter(|request| !done(request.client, request.ts));
+        let open: Vec<String> = open
+            .map(|request| {
+                format!("{} (request {} of {})", self.names.request(request), request.ts, request.client)
+            })
+            .collect();
+        let unasked = self.scenario.workload.requests as usize;
+        let unasked = unasked.saturating_sub(self.recording.requests.len());
+        let later = if unasked > 0 {
+            format!("; {} never sent", count(unasked, "request was", "requests were"))
+        } else {
+            String::new()
+        };
+        match open.len() {
+            0 => format!("No request is unanswered{later}."),
+            _ => format!("Without a result: {}{later}.", and(open)),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A chart for the terminal: a column for everybody, a row for each message or mark.
+//!
+//! The copies of a broadcast share a row where that changes nobody's order of events.
+
+use std::fmt::Write;
+
+use super::chart::{Arrow, Chart, Item, Mark, Sign};
+use super::words::{packed, wrapped};
+
+/// The most columns of a line.
+const WIDTH: usize = 100;
+/// Columns for the numbers of steps.
+const STEPS: usize = 8;
+
+enum Row<'a> {
+    Message { arrow: &'a Arrow, to: Vec<usize>, last: u64 },
+    Mark(&'a Mark),
+}
+
+impl Row<'_> {
+    fn touches(&self, lifeline: usize) -> bool {
+        match self {
+            Row::Message { arrow, to, .. } => arrow.from == lifeline || to.contains(&lifeline),
+            Row::Mark(mark) => mark.lifeline.is_none_or(|place| place == lifeline),
+        }
+    }
+}
+
+/// The chart as text.
+pub(super) fn print(chart: &Chart) -> String {
+    let canvas = Canvas::new(chart);
+    let mut text = format!("{}\n\n", chart.title);
+    let names = chart.lifelines.iter().map(|lifeline| {
+        let star = if lifeline.byzantine { "*" } else { "" };
+        format!("{}{star}", lifeline.name)
+    });
+    text.push_str(&canvas.header(&names.collect::<Vec<_>>()));
+    for row in rows(chart) {
+        text.push_str(&canvas.row(&row));
+    }
+    text.push('\n');
+    packed(key(chart), "   ", WIDTH).into_iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    for (_, value) in chart.legend() {
+        let _ = writeln!(text, "{value}");
+    }
+    if let Some(left_out) = &chart.left_out {
+        let _ = writeln!(text, "{left_out}");
+    }
+    text
+}
+
+/// What the signs mean, as far as there are any.
+fn key(chart: &Chart) -> Vec<&'static str> {
+    let marks = |wanted: fn(Sign) -> bool| chart.marks.iter().any(|mark| wanted(mark.sign));
+    let words = [
+        ("o--> message, at the step in which it arrives", true),
+        ("o==> lie", chart.arrows.iter().any(|arrow| arrow.lie.is_some())),
+        ("o..x lost or withheld", chart.arrows.iter().any(|arrow| arrow.lost().is_some())),
+        ("* Byzantine", chart.lifelines.iter().any(|lifeline| lifeline.byzantine)),
+        ("# decides", marks(|sign| matches!(sign, Sign::Decision(_)))),
+        ("T timer", marks(|sign| sign == Sign::Timer)),
+        ("$ result", marks(|sign| sign == Sign::Completion)),
+        ("X stops", marks(|sign| sign == Sign::Stop)),
+    ];
+    words.into_iter().filter(|(_, shown)| *shown).map(|(word, _)| word).collect()
+}
+
+/// The rows, in order.
+fn rows(chart: &Chart) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (step, item) in chart.items() {
+        match item {
+            Item::Mark(mark) => rows.push(Row::Mark(mark)),
+            Item::Arrow(arrow) => match broadcast(&mut rows, arrow) {
+                Some((to, last)) => {
+                    to.push(arrow.to);
+                    *last = step;
+                }
+                None => rows.push(Row::Message { arrow, to: vec![arrow.to], last: step }),
+            },
+        }
+    }
+    rows
+}
+
+/// The row of another copy, if the receiver of this one has done nothing since.
+fn broadcast<'r>(rows: &'r mut [Row<'_>], copy: &Arrow) -> Option<(&'r mut Vec<usize>, &'r mut u64)> {
+    let same = |row: &Row<'_>| match row {
+        Row::Message { arrow, to, .. } => {
+            let alike = |a: &Arrow| (a.from, a.sent, a.label.clone(), a.lie.clone(), a.lost(), a.held);
+            alike(arrow) == alike(copy) && !to.contains(&copy.to)
+        }
+        Row::Mark(_) => false,
+    };
+    let found = rows.iter().rposition(same)?;
+    if rows[found + 1..].iter().any(|row| row.touches(copy.to)) {
+        return None;
+    }
+    match &mut rows[found] {
+        Row::Message { to, last, .. } => Some((to, last)),
+        Row::Mark(_) => None,
+    }
+}
+
+/// Where things stand in a line.
+struct Canvas {
+    lanes: usize,
+    lane: usize,
+}
+
+impl Canvas {
+    fn new(chart: &Chart) -> Self {
+        let lanes = chart.lifelines.len().max(1);
+        Self { lanes, lane: ((WIDTH - STEPS - 40) / lanes).clamp(5, 8) }
+    }
+
+    const fn center(&self, lifeline: usize) -> usize {
+        STEPS + lifeline * self.lane + 2
+    }
+
+    const fn label(&self) -> usize {
+        STEPS + self.lanes * self.lane
+    }
+
+    fn header(&self, names: &[String]) -> String {
+        let mut line = vec![' '; self.label()];
+        for (i, name) in names.iter().enumerate() {
+            let start = self.center(i).saturating_sub(name.len() / 2);
+            name.chars().zip(&mut line[start..]).for_each(|(c, place)| *place = c);
+        }
+        ended(line)
+    }
+
+    fn empty(&self) -> Vec<char> {
+        let mut line = vec![' '; self.label()];
+        (0..self.lanes).for_each(|i| line[self.center(i)] = '|');
+        line
+    }
+
+    fn row(&self, row: &Row<'_>) -> String {
+        let mut line = self.empty();
+        let (steps, labels) = match row {
+            Row::Message { arrow, to, last } => {
+                self.arrow(&mut line, arrow, to);
+                let first = arrow.end().unwrap_or_default();
+                let steps = if first == *last { first.to_string() } else { format!("{first}-{last}") };
+                (steps, labels(arrow))
+            }
+            Row::Mark(mark) => {
+                let sign = match mark.sign {
+                    Sign::Timer => 'T',
+                    Sign::Decision(_) => '#',
+                    Sign::Completion => '$',
+                    Sign::Stop => 'X',
+                    Sign::Note | Sign::Violation => '+',
+                };
+                if let Some(lifeline) = mark.lifeline {
+                    line[self.center(lifeline)] = sign;
+                }
+                if mark.sign == Sign::Violation {
+                    line[STEPS..].iter_mut().filter(|c| **c == ' ').for_each(|c| *c = '~');
+                    return self.finish(
+                        line,
+                        &mark.step.to_string(),
+                        &[format!("<< {}", mark.text.to_uppercase())],
+                    );
+                }
+                (mark.step.to_string(), vec![mark.text.clone()])
+            }
+        };
+        self.finish(line, &steps, &labels)
+    }
+
+    fn arrow(&self, line: &mut [char], arrow: &Arrow, to: &[usize]) {
+        let stroke = match (arrow.lost(), &arrow.lie) {
+            (Some(_), _) => '.',
+            (None, Some(_)) => '=',
+            (None, None) => '-',
+        };
+        let from = self.center(arrow.from);
+        for &to in to {
+            let to = self.center(to);
+            for c in &mut line[from.min(to) + 1..from.max(to)] {
+                match c {
+                    ' ' => *c = stroke,
+                    '|' => *c = '+',
+                    _ => {}
+                }
+            }
+        }
+        for &to in to {
+            let head = match arrow.lost() {
+                Some(_) => 'x',
+                None if to < arrow.from => '<',
+                None => '>',
+            };
+            line[self.center(to)] = head;
+        }
+        line[from] = 'o';
+    }
+
+    /// A line with its labels, those that do not fit below.
+    fn finish(&self, line: Vec<char>, steps: &str, labels: &[String]) -> String {
+        let width = WIDTH - self.label();
+        let mut lines = labels.iter().flat_map(|label| wrapped(label, width));
+        let mut first = line;
+        let start = (STEPS - 1).saturating_sub(steps.len());
+        steps.chars().zip(&mut first[start..]).for_each(|(c, place)| *place = c);
+        first.extend(lines.next().unwrap_or_default().chars());
+        let mut text = ended(first);
+        for label in lines {
+            let mut line = self.empty();
+            line.extend(label.chars());
+            text.push_str(&ended(line));
+        }
+        text
+    }
+}
+
+/// What a row says.
+fn labels(arrow: &Arrow) -> Vec<String> {
+    let lie = arrow.lie.iter().map(|lie| format!("LIE: {lie}"));
+    [format!("{}{}", arrow.label, arrow.fate())].into_iter().chain(lie).collect()
+}
+
+fn ended(line: Vec<char>) -> String {
+    let line: String = line.into_iter().collect();
+    format!("{}\n", line.trim_end())
+}

@@ -1,0 +1,55 @@
+//! Small words: lists, counts, lines.
+
+use std::fmt::Display;
+
+/// `p1`, `p1 and p2`, `p1, p2 and p3`; each once.
+pub(super) fn and<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for item in items {
+        let word = item.to_string();
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    match words.split_last() {
+        None => "nobody".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A count with its noun: `1 reply`, `2 replies`.
+pub(super) fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A sentence starts with a capital letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+}
+
+/// Lines of at most so many columns.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    packed(text.split_whitespace(), " ", width)
+}
+
+/// Lines of at most so many columns, broken between items only.
+pub(super) fn packed<'a>(
+    items: impl IntoIterator<Item = &'a str>,
+    separator: &str,
+    width: usize,
+) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for item in items {
+        let last = lines.last_mut().expect("a line");
+        if last.is_empty() {
+            last.push_str(item);
+        } else if last.chars().count() + separator.len() + item.chars().count() <= width {
+            last.extend([separator, item]);
+        } else {
+            lines.push(item.to_owned());
+        }
+    }
+    lines
+}

@@ -1,0 +1,126 @@
+//! Suspicions that a run never terminates, from samples at the ends of its rounds: temperature and lasso.
+//!
+//! Both are of "Liveness Checking of the HotStuff Protocol Family" (PRDC 2023). A run is suspect if it stays hot for
+//! long, or if it meets a state from which hot states lead back to it. Neither is a proof: the next round may cool a
+//! state that was hot for long, and a cycle may be made of rounds of different runs.
+
+use std::collections::BTreeSet;
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
+use turncoat_core::sim::Sample;
+
+/// The number of rounds after which the temperature reaches a threshold: so many rounds in a row have ended hot
+/// (algorithm 1).
+pub fn temperature(samples: &[Sample], threshold: usize) -> Option<usize> {
+    let mut hot = 0;
+    samples
+        .iter()
+        .position(|sample| {
+            hot = if sample.hot { hot + 1 } else { 0 };
+            hot >= threshold.max(1)
+        })
+        .map(|index| index + 1)
+}
+
+/// The hot states of many runs, and which follow each other.
+#[derive(Default)]
+pub struct Graph {
+    hot: DiGraphMap<u64, ()>,
+}
+
+impl Graph {
+    /// Adds a run.
+    pub fn add(&mut self, samples: &[Sample]) {
+        for pair in samples.windows(2).filter(|pair| pair[0].hot && pair[1].hot) {
+            self.hot.add_edge(pair[0].state, pair[1].state, ());
+        }
+    }
+
+    /// The states on a cycle of hot states.
+    pub fn lassos(&self) -> Lassos {
+        let (mut cycles, mut loops) = (BTreeSet::new(), BTreeSet::new());
+        for component in tarjan_scc(&self.hot) {
+            match component[..] {
+                [state] if self.hot.contains_edge(state, state) => drop(loops.insert(state)),
+                [_] => {}
+                _ => cycles.extend(component),
+            }
+        }
+        Lassos { cycles, loops }
+    }
+}
+
+/// The states on cycles of hot states.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lassos {
+    /// Those that lead to another one and back.
+    pub cycles: BTreeSet<u64>,
+    /// Those that lead to themselves alone: a round has ended as it began. A network that stays cut for a round is
+    /// enough for that.
+    pub loops: BTreeSet<u64>,
+}
+
+impl Lassos {
+    /// The number of rounds after which a run is on a cycle: in one of more than one state, or, `with_loops`, of any.
+    pub fn entered(&self, samples: &[Sample], with_loops: bool) -> Option<usize> {
+        let on_cycle = |state| self.cycles.contains(state) || (with_loops && self.loops.contains(state));
+        Some(samples.iter().position(|sample| on_cycle(&sample.state))? + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turncoat_core::ids::View;
+
+    use super::*;
+
+    /// A run of states 1, 2, ...; those above 9 are hot.
+    fn run(states: &[u64]) -> Vec<Sample> {
+        let sample = |(round, &state)| Sample {
+            view: View(round as u32 + 1),
+            state,
+            split: state > 9,
+            hot: state > 9,
+        };
+        states.iter().enumerate().map(sample).collect()
+    }
+
+    #[test]
+    fn a_cold_round_resets_the_temperature() {
+        let run = run(&[1, 11, 12, 2, 13, 14, 15, 16]);
+        assert_eq!(temperature(&run, 1), Some(2));
+        assert_eq!(temperature(&run, 3), Some(7));
+        assert_eq!(temperature(&run, 5), None);
+        assert_eq!(temperature(&[], 1), None);
+    }
+
+    #[test]
+    fn two_runs_make_a_cycle_that_neither_has() {
+        let (there, back) = (run(&[1, 11, 12]), run(&[2, 12, 13, 11]));
+        let mut graph = Graph::default();
+        graph.add(&there);
+        assert_eq!(graph.lassos(), Lassos::default());
+        graph.add(&back);
+        assert_eq!(graph.lassos().cycles, BTreeSet::from([11, 12, 13]));
+        assert_eq!(graph.lassos().entered(&there, false), Some(2));
+        assert_eq!(graph.lassos().entered(&back, false), Some(2));
+    }
+
+    #[test]
+    fn a_cycle_through_a_cold_state_is_none() {
+        let mut graph = Graph::default();
+        graph.add(&run(&[11, 12, 3, 11, 12]));
+        assert_eq!(graph.lassos(), Lassos::default());
+    }
+
+    #[test]
+    fn a_round_that_ends_as_it_began_is_a_loop() {
+        let stuck = run(&[1, 11, 11]);
+        let mut graph = Graph::default();
+        graph.add(&stuck);
+        let lassos = graph.lassos();
+        assert_eq!((lassos.cycles.len(), lassos.loops.len()), (0, 1));
+        assert_eq!((lassos.entered(&stuck, false), lassos.entered(&stuck, true)), (None, Some(2)));
+    }
+}

@@ -1,0 +1,279 @@
+//! What can be set, and what the words mean.
+
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+use turncoat_core::fault::RoundSource;
+
+use crate::StrategyError;
+use crate::params::{Param, Params};
+
+/// Whoever wants more rounds has struck a wrong key.
+const MOST: u32 = 1000;
+
+pub(super) const PARAMS: &[Param] = &[
+    Param { name: "rounds", default: "10", about: "rounds with a leader and a partition of their own" },
+    Param { name: "twins", default: "1", about: "identities that run twice, p0 first" },
+    Param { name: "partitions", default: "2", about: "blocks of each partition: exactly 2, or 1-3" },
+    Param {
+        name: "leaders",
+        default: "all",
+        about: "who leads: all, twins, non-twins, or rule (the protocol's, and leaders are not counted)",
+    },
+    Param {
+        name: "order",
+        default: "sample",
+        about: "sample: each run draws a scenario; rank: run i is scenario i, and all come once",
+    },
+    Param { name: "replacement", default: "with", about: "without: no two rounds of a scenario are alike" },
+    Param { name: "repeat", default: "1", about: "rounds that a leader and a partition last" },
+    Param {
+        name: "symmetry",
+        default: "none",
+        about: "leave out what differs in names alone: none, twins (p0.a and p0.b), honest (the others), or all",
+    },
+    Param { name: "blocks", default: "any", about: "quorum: in each round some block holds a quorum" },
+    Param {
+        name: "leaderless",
+        default: "any",
+        about: "at most so many times a leader without a quorum in its block, or any",
+    },
+    Param {
+        name: "isolate",
+        default: "0",
+        about: "2: every second time the leader is alone; 0: as it comes",
+    },
+    Param {
+        name: "round",
+        default: "message",
+        about: "whose round a message meets: its own (message), or that of its sender (sender)",
+    },
+    Param { name: "granularity", default: "view", about: "what a round is: a view, or a phase of one" },
+    Param {
+        name: "roundless",
+        default: "inherit",
+        about: "messages without a round: inherit their sender's, or pass all partitions",
+    },
+    Param {
+        name: "pass",
+        default: "",
+        about: "kinds of messages that pass all partitions: view-change,fetch",
+    },
+    Param {
+        name: "after",
+        default: "heal",
+        about: "after the rounds: heal, and go on, or drop all; then only safety is judged",
+    },
+    Param {
+        name: "gst",
+        default: "20000",
+        about: "ticks after which the rounds are over even if some replica never leaves them",
+    },
+    Param { name: "latency", default: "10", about: "ticks that a message takes; 0: as the scenario says" },
+    Param {
+        name: "clients",
+        default: "2",
+        about: "at least so many, if there are any: a twin hears the first of two late, and so proposes otherwise",
+    },
+    Param {
+        name: "requests",
+        default: "1",
+        about: "requests, or slots to decide, for each round beside those of the scenario: it shall not end early",
+    },
+    Param {
+        name: "cuts",
+        default: "0",
+        about: "one-way cuts, each in a random round, from one node to some",
+    },
+    Param {
+        name: "delays",
+        default: "none",
+        about: "how late proposals and votes are: none, model (up to delta), or paper (up to 3 and 2 delta)",
+    },
+    Param { name: "delta", default: "50", about: "ticks: the bound on delays that the protocol assumes" },
+    Param { name: "propose", default: "propose", about: "kinds of messages that are proposals, for delays" },
+    Param { name: "vote", default: "vote", about: "kinds of messages that are votes, for delays" },
+];
+
+/// Who leads.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Leaders {
+    All,
+    Twins,
+    NonTwins,
+    Rule,
+}
+
+/// Which scenario a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    Sample,
+    Rank,
+}
+
+/// Whether a configuration may come twice.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Replacement {
+    With,
+    Without,
+}
+
+/// Whose names do not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Symmetry {
+    None,
+    Twins,
+    Honest,
+    All,
+}
+
+impl Symmetry {
+    pub(super) const fn twins(self) -> bool {
+        matches!(self, Self::Twins | Self::All)
+    }
+    pub(super) const fn honest(self) -> bool {
+        matches!(self, Self::Honest | Self::All)
+    }
+}
+
+/// Which partitions are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Blocks {
+    Any,
+    Quorum,
+}
+
+/// What comes after the last round.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum After {
+    Heal,
+    Drop,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RoundOf {
+    Message,
+    Sender,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Granularity {
+    View,
+    Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Roundless {
+    Inherit,
+    Pass,
+}
+
+/// How late proposals and votes may be, in halves of delta.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Delays {
+    None,
+    Model,
+    Paper,
+}
+
+/// All that is set, typed.
+pub(super) struct Set {
+    pub(super) rounds: usize,
+    pub(super) twins: usize,
+    pub(super) partitions: RangeInclusive<usize>,
+    pub(super) leaders: Leaders,
+    pub(super) order: Order,
+    pub(super) replacement: Replacement,
+    pub(super) repeat: usize,
+    pub(super) symmetry: Symmetry,
+    pub(super) blocks: Blocks,
+    /// At most so many configurations without a leader that has a quorum.
+    pub(super) leaderless: Option<u32>,
+    pub(super) isolate: usize,
+    pub(super) source: RoundSource,
+    pub(super) roundless_inherit: bool,
+    pub(super) pass: Vec<String>,
+    pub(super) after: After,
+    pub(super) gst: u64,
+    pub(super) latency: u64,
+    pub(super) clients: usize,
+    /// More requests for each round.
+    pub(super) requests: u32,
+    pub(super) cuts: u32,
+    /// For proposals and votes: their kinds, and how late they may be, in halves of delta.
+    pub(super) delays: Option<[(Vec<String>, u32); 2]>,
+    pub(super) delta: u64,
+}
+
+impl Set {
+    /// Reads the parameters, for a cluster of `n` replicas.
+    pub(super) fn read(params: &Params<'_>, n: usize) -> Result<Self, StrategyError> {
+        let twins = params.number("twins", 0..=n as u32)? as usize;
+        let nodes = n + twins;
+        let source = match (params.word("granularity")?, params.word("round")?) {
+            (Granularity::View, RoundOf::Message) => RoundSource::View,
+            (Granularity::View, RoundOf::Sender) => RoundSource::SenderView,
+            (Granularity::Phase, RoundOf::Message) => RoundSource::Named,
+            (Granularity::Phase, RoundOf::Sender) => RoundSource::SenderMax,
+        };
+        let halves = match params.word("delays")? {
+            Delays::None => None,
+            Delays::Model => Some([2, 2]),
+            Delays::Paper => Some([6, 4]),
+        };
+        let (propose, vote) = (params.list("propose")?, params.list("vote")?);
+        Ok(Self {
+            rounds: params.number("rounds", 1..=MOST)? as usize,
+            twins,
+            partitions: params.typed("partitions", |text| {
+                range(text, nodes).ok_or_else(|| {
+                    format!("not a number of blocks from 1 to {nodes}, which is n and the twins, nor a range of them")
+                })
+            })?,
+            leaders: params.word("leaders")?,
+            order: params.word("order")?,
+            replacement: params.word("replacement")?,
+            repeat: params.number("repeat", 1..=MOST)? as usize,
+            symmetry: params.word("symmetry")?,
+            blocks: params.word("blocks")?,
+            leaderless: params.typed("leaderless", |text| match text {
+                "any" => Ok(None),
+                number => number.parse().map(Some).map_err(|_| "not a whole number, nor `any`".to_owned()),
+            })?,
+            isolate: params.number("isolate", 0..=MOST)? as usize,
+            source,
+            roundless_inherit: params.word::<Roundless>("roundless")? == Roundless::Inherit,
+            pass: params.list("pass")?,
+            after: params.word("after")?,
+            gst: params.number("gst", 1..=u32::MAX)?.into(),
+            latency: params.number("latency", 0..=u32::MAX)?.into(),
+            clients: params.number("clients", 1..=64)? as usize,
+            requests: params.number("requests", 0..=MOST)?,
+            cuts: params.number("cuts", 0..=MOST)?,
+            delays: halves.map(|[late, later]| [(propose, late), (vote, later)]),
+            delta: params.number("delta", 2..=u32::MAX)?.into(),
+        })
+    }
+
+    /// Whether a round is a view.
+    pub(super) const fn by_views(&self) -> bool {
+        matches!(self.source, RoundSource::View | RoundSource::SenderView)
+    }
+}
+
+/// `2`, or `1-3`.
+fn range(text: &str, most: usize) -> Option<RangeInclusive<usize>> {
+    let (least, last) = text.split_once('-').unwrap_or((text, text));
+    let (least, last) = (least.trim().parse().ok()?, last.trim().parse().ok()?);
+    (1 <= least && least <= last && last <= most).then_some(least..=last)
+}

@@ -1,0 +1,211 @@
+//! Explanations: what they say about the known bugs, and that their charts show what happened.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use turncoat::core::record::Arrival;
+use turncoat::core::rng::{Purpose, Rng, run_seed};
+use turncoat::core::runner::Entry;
+use turncoat::lab::explain::{Chart, Explanation, Item, Sign};
+use turncoat::lab::suite::Bug;
+use turncoat::{Property, Scenario, Seed, strategies};
+
+#[path = "../examples/bracha.rs"]
+#[allow(dead_code, reason = "its `main`")]
+mod bracha;
+
+fn entry(name: &str) -> Entry {
+    let bracha = Entry::of::<bracha::Bracha>();
+    let mut all = turncoat_protocols::all().into_iter().chain([bracha]);
+    all.find(|entry| entry.name == name).unwrap_or_else(|| panic!("no protocol {name}"))
+}
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/explain")
+}
+
+fn explain(scenario: &Scenario) -> Explanation {
+    Explanation::of(&entry(&scenario.protocol.name), scenario).expect("it runs")
+}
+
+/// All rows of the suite.
+fn suite() -> Vec<Bug> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suite");
+    let mut bugs = Vec::new();
+    for protocol in fs::read_dir(folder).expect("the suite").map(|entry| entry.expect("a file").path()) {
+        for file in fs::read_dir(&protocol).into_iter().flatten().map(|entry| entry.expect("a file").path()) {
+            let stem = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let id = format!("{}/{}", stem(&protocol), stem(&file));
+            bugs.push(Bug::parse(&id, &fs::read_to_string(&file).expect("text")).expect("a row"));
+        }
+    }
+    bugs.sort_by(|one, two| one.id.cmp(&two.id));
+    assert!(bugs.len() > 30, "{}", bugs.len());
+    bugs
+}
+
+/// What it says, as it is read. TURNCOAT_BLESS=1 writes it anew.
+fn is_golden(name: &str, text: &str) {
+    let path = here().join(name);
+    if std::env::var_os("TURNCOAT_BLESS").is_some() {
+        fs::write(&path, text).expect("a file");
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == golden, "{name} reads otherwise now. If it is right, run with TURNCOAT_BLESS=1\n{text}");
+}
+
+#[test]
+fn small_counterexamples_read_well() {
+    let rows = suite();
+    let bug = |id: &str| {
+        let bug = rows.iter().find(|bug| bug.id == id).unwrap_or_else(|| panic!("no row {id}"));
+        explain(&bug.witness).looks_like(&bug.id, &bug.facts.title)
+    };
+    let file = |name: &str| {
+        let text = fs::read_to_string(here().join(format!("{name}.toml"))).expect("a file");
+        explain(&Scenario::parse(&text).expect("a scenario"))
+    };
+    for (name, explanation) in [
+        ("figure-2", bug("pbft-java/figure-2")),
+        ("votes-not-distinct", bug("pbft-java/votes-not-distinct")),
+        ("missing-digest", bug("pbft-java/missing-digest-agreement")),
+        ("forged-certificate", bug("pbft-java/forged-certificate")),
+        ("decided-twice", bug("pbft-java/forget-completed-slot")),
+        ("executed-twice", bug("pbft-java/no-exec-dedupe")),
+        ("out-of-order", bug("pbft-java/exec-out-of-order")),
+        ("invented", bug("pbft-java/no-request-auth")),
+        ("crash", bug("pbft-java/new-view-empty")),
+        ("standstill", bug("pbft/read-only-liveness")),
+        ("found-agreement", file("found-agreement")),
+        ("found-crash", file("found-crash")),
+        ("bracha-lie", file("bracha-lie")),
+        ("bracha-twins", file("bracha-twins")),
+        ("two-faces", file("two-faces")),
+    ] {
+        let text = format!("{}\n{}", explanation.story(), explanation.chart());
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}: {text}");
+        assert!(text.lines().count() <= 130, "{name} is long: {text}");
+        is_golden(&format!("{name}.txt"), &text);
+    }
+    is_golden("figure-2.svg", &bug("pbft-java/figure-2").svg());
+    is_golden("figure-2.mmd", &bug("pbft-java/figure-2").mermaid());
+}
+
+#[test]
+fn every_witness_is_explained_by_its_liars_and_its_rule() {
+    for bug in suite() {
+        let explanation = explain(&bug.witness);
+        let story = explanation.story();
+        let property = explanation.violation().expect("a witness violates something").property;
+        assert_eq!(property, bug.facts.property, "{}", bug.id);
+        for liar in bug.witness.adversary.byzantine.iter() {
+            assert!(story.contains(&format!("{liar} is Byzantine")), "{}: {story}", bug.id);
+        }
+        if bug.witness.adversary.byzantine.is_empty() {
+            assert!(story.contains("Nobody lied."), "{}: {story}", bug.id);
+        }
+        for flag in bug.flags() {
+            assert!(story.contains(&format!("- {flag}: ")), "{}: {story}", bug.id);
+        }
+        let screens = story.lines().count() + explanation.chart().lines().count();
+        assert!(screens <= 160, "{}: {screens} lines", bug.id);
+    }
+}
+
+/// The quorums of two decisions are in the text, and who is in both.
+#[test]
+fn a_disagreement_is_explained_by_votes() {
+    for bug in suite().iter().filter(|bug| bug.facts.property == Property::Agreement) {
+        let story = explain(&bug.witness).story();
+        assert!(story.contains("Why they disagree"), "{}: {story}", bug.id);
+        assert!(story.matches("counting the").count() == 2, "{}: {story}", bug.id);
+        assert!(story.contains("in common"), "{}: {story}", bug.id);
+    }
+}
+
+#[test]
+fn a_standstill_is_explained_by_what_is_missing() {
+    for bug in suite().iter().filter(|bug| bug.facts.property == Property::Termination) {
+        let story = explain(&bug.witness).story();
+        assert!(
+            story.contains("Where it stands still") && story.contains("At the end"),
+            "{}: {story}",
+            bug.id
+        );
+    }
+}
+
+#[test]
+fn a_scenario_without_violation_is_explained_too() {
+    let explanation = explain(&Scenario::new("pbft"));
+    assert_eq!(explanation.violated(), "Nothing was violated");
+    assert!(explanation.story().contains("Nobody lied. Nothing was violated."), "{}", explanation.story());
+    assert!(explanation.chart().contains("decides slot 1: A"), "{}", explanation.chart());
+}
+
+/// Random runs, and the charts of all that happened in them.
+fn drawn(protocol: &str, flags: &[&str], strategy: &str) -> Vec<(Scenario, Chart)> {
+    let base = if protocol == "bracha" { bracha::scenario(flags) } else { Scenario::new(protocol) };
+    let mut strategy = strategies::make(strategy, &base, &[]).expect("a strategy");
+    let runs = (0..60).map(|index| {
+        let seed = run_seed(11, index);
+        let scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
+        let scenario = Scenario { seed: Seed(seed), ..scenario };
+        let chart = explain(&scenario).whole().drawing();
+        (scenario, chart)
+    });
+    runs.collect()
+}
+
+#[test]
+fn no_message_comes_from_nowhere_and_none_arrives_before_it_is_sent() {
+    let runs =
+        [("pbft-java", "byzzfuzz"), ("pbft", "naive"), ("pbft-java", "random"), ("bracha", "byzzfuzz")];
+    for (protocol, strategy) in runs {
+        for (scenario, chart) in drawn(protocol, &["echo-f1", "deliver-f1"], strategy) {
+            let text = scenario.to_toml();
+            let mut active: std::collections::BTreeSet<(usize, u64)> =
+                (0..chart.lifelines.len()).map(|lifeline| (lifeline, 0)).collect();
+            for arrow in &chart.arrows {
+                match arrow.arrival {
+                    Arrival::Delivered { step, .. } => {
+                        assert!(arrow.sent < step, "{arrow:?}\n{text}");
+                        active.insert((arrow.to, step));
+                    }
+                    Arrival::Lost { step, .. } => assert!(arrow.sent <= step, "{arrow:?}\n{text}"),
+                    Arrival::Underway => {}
+                }
+            }
+            let timers = chart.marks.iter().filter(|mark| mark.sign == Sign::Timer);
+            active.extend(timers.filter_map(|mark| Some((mark.lifeline?, mark.step))));
+            // Who sends does so because it received something, or because a timer fired, or at the start.
+            for arrow in &chart.arrows {
+                assert!(active.contains(&(arrow.from, arrow.sent)), "from nowhere: {arrow:?}\n{text}");
+            }
+            // Two nodes never have a part in one event.
+            let delivered =
+                chart.arrows.iter().filter(|arrow| matches!(arrow.arrival, Arrival::Delivered { .. }));
+            let steps: Vec<u64> = delivered.filter_map(|arrow| arrow.end()).collect();
+            let distinct: std::collections::BTreeSet<u64> = steps.iter().copied().collect();
+            assert_eq!(steps.len(), distinct.len(), "{text}");
+        }
+    }
+}
+
+/// What is shown by default is a part of all, in the same order.
+#[test]
+fn the_short_chart_is_a_part_of_the_whole() {
+    for bug in suite() {
+        let explanation = explain(&bug.witness);
+        let short = explanation.drawing();
+        let whole = explanation.whole().drawing();
+        let mut rest = whole.arrows.iter();
+        assert!(short.arrows.iter().all(|arrow| rest.any(|other| other == arrow)), "{}", bug.id);
+        assert!(
+            short
+                .items()
+                .iter()
+                .any(|(_, item)| matches!(item, Item::Mark(mark) if mark.sign == Sign::Violation))
+        );
+    }
+}
