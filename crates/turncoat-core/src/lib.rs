@@ -46,6 +46,7 @@ pub mod sim;
 pub mod story;
 pub mod strategy;
 pub mod timers;
+pub mod tokens;
 pub mod views;
 pub mod votes;
 mod wheel;

@@ -21,6 +21,7 @@ use crate::rng::{Purpose, Rng};
 use crate::scenario::{ScenarioError, Workload, invalid};
 use crate::sign::{Signed, Signer};
 use crate::sim::Io;
+use crate::tokens::{self, Token};
 
 /// A consensus protocol: its messages, timers, nodes and parameters.
 pub trait Protocol: Sized + 'static {
@@ -142,6 +143,11 @@ pub trait Node<P: Protocol>: 'static {
     fn state(&self) -> Option<&dyn State> {
         None
     }
+    /// All of the state that decides what the node will do, as tokens; false if it cannot be shown. By default all of
+    /// the state: leave out what grows for ever and no longer matters, else no state ever comes back.
+    fn essence(&self, out: &mut Vec<Token>) -> bool {
+        self.state().map(|state| state.tokens(out)).is_some()
+    }
 }
 
 /// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
@@ -153,6 +159,8 @@ pub trait State {
     fn json(&self) -> serde_json::Value;
     /// As Rust shows it.
     fn debug(&self) -> String;
+    /// As tokens.
+    fn tokens(&self, out: &mut Vec<Token>);
 }
 
 impl<T: Hash + Debug + Serialize> State for T {
@@ -164,6 +172,9 @@ impl<T: Hash + Debug + Serialize> State for T {
     }
     fn debug(&self) -> String {
         format!("{self:?}")
+    }
+    fn tokens(&self, out: &mut Vec<Token>) {
+        tokens::write(self, out);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::ids::NodeId;
 use crate::node::{Context, Node, Protocol, State, Vitals};
+use crate::tokens::Token;
 
 /// A replica or a client in its seat.
 pub(super) enum AnyNode<P: Protocol> {
@@ -44,6 +45,12 @@ impl<P: Protocol> AnyNode<P> {
         match self {
             Self::Replica(node) => node.state(),
             Self::Client(node) => node.state(),
+        }
+    }
+    pub(super) fn essence(&self, out: &mut Vec<Token>) -> bool {
+        match self {
+            Self::Replica(node) => node.essence(out),
+            Self::Client(node) => node.essence(out),
         }
     }
     pub(super) fn vitals(&self) -> Vitals {

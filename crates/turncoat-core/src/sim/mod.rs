@@ -44,6 +44,7 @@ mod quiet;
 mod rounds;
 mod send;
 mod setup;
+mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
