@@ -21,6 +21,7 @@ use crate::rng::{Purpose, Rng};
 use crate::scenario::{ScenarioError, Workload, invalid};
 use crate::sign::{Signed, Signer};
 use crate::sim::Io;
+use crate::tokens::{self, Token};
 
 /// A consensus protocol: its messages, timers, nodes and parameters.
 pub trait Protocol: Sized + 'static {
@@ -146,6 +147,12 @@ pub trait Node<P: Protocol>: 'static {
     fn state(&self) -> Option<&dyn State> {
         None
     }
+    /// All of the state that decides what the node will do, as tokens; false if it cannot be shown. By default all of
+    /// the state: leave out what grows for ever and no longer matters, else no state ever comes back. Of a tree of
+    /// blocks only those matter that are `live`: somebody names them.
+    fn essence(&self, _live: &[Digest], out: &mut Vec<Token>) -> bool {
+        self.state().map(|state| state.tokens(out)).is_some()
+    }
 }
 
 /// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
@@ -164,6 +171,8 @@ pub trait State {
     }
     /// As Rust shows it.
     fn debug(&self) -> String;
+    /// As tokens.
+    fn tokens(&self, out: &mut Vec<Token>);
 }
 
 impl<T: Hash + Debug + Serialize> State for T {
@@ -175,6 +184,9 @@ impl<T: Hash + Debug + Serialize> State for T {
     }
     fn debug(&self) -> String {
         format!("{self:?}")
+    }
+    fn tokens(&self, out: &mut Vec<Token>) {
+        tokens::write(self, out);
     }
 }
 

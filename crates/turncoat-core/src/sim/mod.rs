@@ -47,6 +47,7 @@ mod rounds;
 mod sample;
 mod send;
 mod setup;
+mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
