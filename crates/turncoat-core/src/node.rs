@@ -35,6 +35,9 @@ pub trait Protocol: Sized + 'static {
     const MARKS: &'static [&'static str] = &[];
     /// How many rounds a slot takes, each a phase, where slots start with 1. None: a view is a round.
     const PHASES: u32 = 0;
+    /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
+    /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
+    const STREAM: bool = false;
 
     /// Its messages.
     type Msg: Message;
