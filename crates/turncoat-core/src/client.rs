@@ -158,7 +158,7 @@ pub struct Reply {
 }
 
 /// The timers of the stock client.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub enum ClientTimer {
     /// The time to submit the next request.
     Next,

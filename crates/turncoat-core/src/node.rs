@@ -38,11 +38,14 @@ pub trait Protocol: Sized + 'static {
     /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
     /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
     const STREAM: bool = false;
+    /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
+    /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
+    const VIEW_DELAYS: u64 = 8;
 
     /// Its messages.
     type Msg: Message;
     /// The keys of its timers.
-    type Timer: Copy + Ord + Hash + Debug + 'static;
+    type Timer: Copy + Ord + Hash + Debug + Serialize + 'static;
     /// Its replicas.
     type Replica: Node<Self>;
     /// Its clients, usually the stock [`crate::client::QuorumClient`].
@@ -263,6 +266,13 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// The leader of `view` in protocol `P`: the scenario's table, else the protocol's rule.
+    pub(crate) fn leader<P: Protocol>(&self, view: View) -> NodeId {
+        let nth = P::nth_view(view) as usize;
+        let prescribed = nth.checked_sub(1).and_then(|index| self.leaders.get(index));
+        prescribed.copied().unwrap_or_else(|| P::leader(view, self))
+    }
+
     /// More than half of the correct replicas whatever the faulty ones say: 2f+1 of 3f+1. Any two quorums
     /// share a correct replica.
     pub const fn quorum(&self) -> usize {
@@ -323,11 +333,7 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        let nth = P::nth_view(view) as usize;
-        match nth.checked_sub(1).and_then(|index| self.cluster.leaders.get(index)) {
-            Some(&leader) => leader,
-            None => P::leader(view, self.cluster),
-        }
+        self.cluster.leader::<P>(view)
     }
 
     /// Whether this node leads `view`.

@@ -7,7 +7,7 @@ use crate::outcome::{Outcome, Violation};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sim::{Sample, Sim};
+use crate::sim::{Moment, Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
 pub trait Runner {
@@ -23,6 +23,12 @@ pub trait Runner {
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
     /// The same run, with a sample of the correct replicas at the end of each round.
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
+    /// The same run, shown after each event, which stops when that is enough.
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
     /// The same run, and what its messages and nodes are like.
@@ -52,6 +58,14 @@ impl<P: Protocol> Runner for Sim<P> {
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run_sampled())
+    }
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_watched(enough))
     }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)

@@ -51,6 +51,7 @@ mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
+pub use world::Moment;
 
 /// An action that cannot be carried out, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -287,6 +288,11 @@ impl<P: Protocol> Sim<P> {
             seen = found.len();
             new.iter().any(enough)
         })
+    }
+
+    /// Runs until whoever watches has seen enough, or to the end.
+    pub fn run_watched(&mut self, enough: &mut dyn FnMut(&dyn Moment) -> bool) -> Outcome {
+        self.drive(|sim| enough(sim))
     }
 
     /// Runs to the end, or until it is `over`: that is asked after each event.

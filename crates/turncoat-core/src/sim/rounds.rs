@@ -47,7 +47,7 @@ impl<P: Protocol> Sim<P> {
         (outcome, sampler.samples)
     }
 
-    fn correct_replicas(&self) -> impl Iterator<Item = Seat> {
+    pub(super) fn correct_replicas(&self) -> impl Iterator<Item = Seat> {
         let replicas = (0..self.nodes.len()).map(|seat| Seat(seat as u8));
         replicas.filter(|&seat| self.is_correct(seat) && self.is_alive(seat) && self.replica(seat).is_some())
     }

@@ -316,7 +316,7 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
     );
     let expect = option::of(
         (option::of("[a-z]{3,9}"), any::<u64>())
-            .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint) }),
+            .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint), lasso: None }),
     );
     let tests = vec("[a-z:_]{1,9}", 0..3);
     (runnable(), workload(), cluster(), limits, expect, tests).prop_map(

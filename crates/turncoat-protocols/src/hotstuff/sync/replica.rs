@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Blame, Msg};
 use super::{Config, SyncHotStuff};
@@ -346,6 +347,15 @@ impl Node<SyncHotStuff> for Replica {
         let waits = [first, second, self.shelf.wait(&self.tree)];
         let vitals = self.tree.vitals(view, prepared, self.lock.block, waits);
         Vitals { changing_view: self.quitting, ..vitals }
+    }
+
+    fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        let Self { config: _, tree, shelf, view, quitting, high_qc, lock, votes, blockless, round } = self;
+        tree.essence(live, out);
+        // A certificate of an earlier view than the highest would not be learned any more.
+        let votes: Vec<_> = votes.range(high_qc.view..).collect();
+        tokens::write(&(shelf, view, quitting, high_qc, lock, votes, blockless, round), out);
+        true
     }
 
     open_state!();
