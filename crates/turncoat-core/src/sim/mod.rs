@@ -478,7 +478,9 @@ impl<P: Protocol> Sim<P> {
             let latest = self.io.time + bound;
             self.links.iter_mut().for_each(|last| *last = (*last).min(latest));
         }
-        self.queue.calm(self.network.bound.map(|bound| self.io.time + bound));
+        let latest = self.network.bound.map(|bound| self.io.time + bound);
+        let late = |seat| self.byzantine.contains(self.io.seats.node(seat));
+        self.queue.calm(latest, late);
         self.release(|_, _| true);
         if self.io.recording.is_some() {
             self.io.record(What::Note { seat: None, text: "the network is calm from now on".to_owned() });

@@ -15,6 +15,7 @@
 
 use turncoat_core::prelude::*;
 
+use super::lies::uncalled;
 use super::pacemaker::{Pace, Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
@@ -105,7 +106,7 @@ impl Protocol for HotStuff {
     /// A proposal beside an own NEW-VIEW: the honest code of who does not lead sends none.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         let Msg::NewView(m) = like else { return None };
-        (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::uncalled(m.view, signer))
+        (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::Prepare(uncalled(m.view, signer)))
     }
 }
 

@@ -20,6 +20,7 @@
 
 use turncoat_core::prelude::*;
 
+use super::lies::uncalled;
 use super::shelf::Fetching;
 use super::tree::Block;
 use super::{Timer, first_round, round_number, round_robin};
@@ -109,11 +110,13 @@ impl Protocol for SyncHotStuff {
         NoClient
     }
 
-    /// A BLAME beside an own vote: honest code is content with what it votes for.
+    /// What honest code does not say: a BLAME beside a vote, and a proposal in the place of a NEW-VIEW.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
-        let Msg::Vote(vote) = like else { return None };
-        let blame = Blame { view: vote.view };
-        (Msg::KINDS[usize::from(kind)] == "blame").then(|| Msg::Blame(signer.sign(blame)))
+        match (Msg::KINDS[usize::from(kind)], like) {
+            ("blame", Msg::Vote(vote)) => Some(Msg::Blame(signer.sign(Blame { view: vote.view }))),
+            ("propose", Msg::NewView(m)) => Some(Msg::Propose(signer.sign(uncalled(m.view, signer)))),
+            _ => None,
+        }
     }
 }
 
