@@ -147,9 +147,9 @@ pub trait Adversary {
     fn only(&self, _list: u16, _kind: u8) -> &[Lie] {
         &[]
     }
-    /// Whether from now on it judges every copy by its sender, receiver and kind alone, where `now` is what a copy of
-    /// whoever is furthest behind would be. An adversary that is steady has no memory.
-    fn is_steady(&self, _now: &Sent) -> bool {
+    /// Whether from now on it judges every copy by its sender, receiver and kind alone, and by its view up to multiples of
+    /// `period`, where `now` is what a copy of whoever is furthest behind would be. It has no memory then.
+    fn is_steady(&self, _now: &Sent, _period: u64) -> bool {
         false
     }
 }
@@ -357,22 +357,24 @@ impl Test {
     }
 }
 
-/// A span that ends here or later has no end: views are counted up to this.
-const FOREVER: u64 = u32::MAX as u64;
-
 impl Test {
-    /// Whether what it says about rounds, steps and times will not change any more, and it counts and draws nothing.
-    fn is_steady(&self, now: &Sent) -> bool {
-        let settled = |span: Option<Span>, now: u64| {
-            span.is_none_or(|span| span.last() < now || (span.first() <= now && span.last() >= FOREVER))
+    /// Whether what it says about rounds, steps and times will not change any more but for views that come back every so
+    /// often, and it counts and draws nothing.
+    fn is_steady(&self, now: &Sent, period: u64) -> bool {
+        let settled = |span: Option<Span>, now: u64, period: u64| {
+            span.is_none_or(|span| {
+                let always = span.first() <= now && span.endless() && period.is_multiple_of(span.step());
+                span.last() < now || always
+            })
         };
+        let by_view = matches!(self.source, RoundSource::View | RoundSource::SenderView);
         self.round.is_none_or(|_| self.source != RoundSource::Named)
-            && settled(self.round, self.round_of(now))
-            && settled(self.step, now.step)
-            && settled(self.time, now.now.0)
+            && settled(self.round, self.round_of(now), if by_view { period } else { 1 })
+            && settled(self.step, now.step, 1)
+            && settled(self.time, now.now.0, 1)
             && self.nth.is_none()
             && self.permille.is_none()
-            && self.any.iter().chain(self.not.as_deref()).all(|test| test.is_steady(now))
+            && self.any.iter().chain(self.not.as_deref()).all(|test| test.is_steady(now, period))
     }
 
     /// Whether it will never hold again.
@@ -401,13 +403,18 @@ impl Test {
 }
 
 impl Adversary for Plan {
-    fn is_steady(&self, now: &Sent) -> bool {
-        let plain = |action: &Action| !matches!(action, Action::Lie(_) | Action::Deed | Action::Hold);
-        let is_steady = |rule: &Rule| {
+    fn is_steady(&self, now: &Sent, period: u64) -> bool {
+        let mut rules = self.rules.iter().zip(&self.deeds);
+        let steady = |(rule, deed): (&Rule, &Option<Deed>)| {
+            // What is made up depends on the message at hand; other lies and deeds on what has happened before.
+            let plain = match &rule.action {
+                Action::Deed => matches!(deed, Some(Deed::Mint(..))),
+                action => !matches!(action, Action::Lie(_) | Action::Hold),
+            };
             let unlimited = rule.test.left == u32::MAX;
-            rule.test.is_over(now) || (plain(&rule.action) && unlimited && rule.test.is_steady(now))
+            rule.test.is_over(now) || (plain && unlimited && rule.test.is_steady(now, period))
         };
-        self.scheduled.is_empty() && self.rules.iter().all(is_steady)
+        self.scheduled.is_empty() && rules.all(steady)
     }
 
     fn judge(&mut self, copy: &Sent, verdict: &mut Verdict) {

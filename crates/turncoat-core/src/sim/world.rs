@@ -152,6 +152,6 @@ impl<P: Protocol> Sim<P> {
         let Some(adversary) = &self.adversary else { return true };
         let seats = self.io.seats.replicas().iter().filter(|&seat| self.is_alive(seat));
         let mut copies = seats.map(|seat| self.copy(seat, seat, 0, None, None, 0));
-        copies.all(|copy| adversary.is_steady(&copy))
+        copies.all(|copy| adversary.is_steady(&copy, self.cluster.n as u64))
     }
 }

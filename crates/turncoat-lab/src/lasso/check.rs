@@ -159,7 +159,7 @@ fn judge(
     if segment.slowest > bound {
         return weak(format!("a message takes {} ticks, and the bound is {bound}", segment.slowest));
     }
-    if let Some(fault) = scenario.adversary.faults.iter().find(|fault| !segment.settled(fault)) {
+    if let Some(fault) = scenario.adversary.faults.iter().find(|fault| !segment.settled(fault, watched.period.into())) {
         return weak(format!("a fault is about views that it passes: {:?}", fault.when.round));
     }
     let together = watched.together.values().map(|(first, last)| last.0 - first.0).max().unwrap_or_default();
@@ -244,11 +244,11 @@ impl<'a> Segment<'a> {
     }
 
     /// Whether a fault that is about the views in messages is about all that are sent from now on, or about none.
-    fn settled(&self, fault: &Fault) -> bool {
+    fn settled(&self, fault: &Fault, period: u64) -> bool {
         let Some(span) = fault.when.round.filter(|_| fault.when.source == RoundSource::View) else { return true };
         let past = self.views.iter().all(|&view| view > span.last());
-        let always = span.last() >= u32::MAX.into() && self.views.iter().all(|&view| view >= span.first());
-        past || always
+        let always = span.endless() && self.views.iter().all(|&view| view >= span.first());
+        past || (always && period.is_multiple_of(span.step()))
     }
 }
 

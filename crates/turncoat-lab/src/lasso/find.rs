@@ -49,6 +49,7 @@ pub fn find(entry: &Entry, scenario: &Scenario) -> Result<Verdict, ScenarioError
 
 #[derive(Default)]
 struct Finder {
+    done: bool,
     view: View,
     commits: u32,
     /// The worlds since the last decision, and the events after which they were.
@@ -59,9 +60,10 @@ struct Finder {
 
 impl Finder {
     fn look(&mut self, moment: &dyn Moment) -> bool {
+        self.done = moment.done();
         let view = moment.views().iter().map(|&(_, view)| view).min().unwrap_or_default();
-        if view == self.view || moment.done() {
-            return moment.done();
+        if view == self.view || self.done {
+            return self.done;
         }
         self.view = view;
         if moment.commits() > self.commits {
@@ -81,7 +83,7 @@ impl Finder {
 
     fn nothing(&self, outcome: &Outcome) -> Verdict {
         match outcome.end {
-            End::Goal => Verdict::Terminates,
+            _ if self.done => Verdict::Terminates,
             End::Quiet => Verdict::Deadlock,
             _ => Verdict::Unresolved(self.why),
         }
