@@ -14,7 +14,7 @@ use crate::tokens::{self, Token};
 /// A run at a moment.
 pub trait Moment {
     /// Events so far.
-    fn step(&self) -> u64;
+    fn steps(&self) -> u64;
     /// The time.
     fn time(&self) -> Time;
     /// The correct replicas, each with its view.
@@ -41,7 +41,7 @@ pub trait Moment {
 const DEPTH: usize = 4;
 
 impl<P: Protocol> Moment for Sim<P> {
-    fn step(&self) -> u64 {
+    fn steps(&self) -> u64 {
         self.io.step
     }
 

@@ -76,7 +76,7 @@ struct Watched {
 
 impl Watched {
     fn look(&mut self, moment: &dyn Moment, lasso: &Lasso) -> bool {
-        let step = moment.step();
+        let step = moment.steps();
         if (step == lasso.from && self.ends.is_empty()) || (step == lasso.to && self.ends.len() == 1) {
             match moment.world() {
                 Err(reason) => self.open = Some(reason),
@@ -159,7 +159,9 @@ fn judge(
     if segment.slowest > bound {
         return weak(format!("a message takes {} ticks, and the bound is {bound}", segment.slowest));
     }
-    if let Some(fault) = scenario.adversary.faults.iter().find(|fault| !segment.settled(fault, watched.period.into())) {
+    if let Some(fault) =
+        scenario.adversary.faults.iter().find(|fault| !segment.settled(fault, watched.period.into()))
+    {
         return weak(format!("a fault is about views that it passes: {:?}", fault.when.round));
     }
     let together = watched.together.values().map(|(first, last)| last.0 - first.0).max().unwrap_or_default();
@@ -172,7 +174,8 @@ fn judge(
     if class != lasso.class {
         return Err(Flaw::Class(class));
     }
-    let views = watched.views.last().map_or(0, |last| last.0) - watched.views.first().map_or(0, |first| first.0);
+    let views =
+        watched.views.last().map_or(0, |last| last.0) - watched.views.first().map_or(0, |first| first.0);
     Ok(Proof { views, ticks: after.time.0 - before.time.0, delay: segment.slowest, together })
 }
 
@@ -236,16 +239,20 @@ impl<'a> Segment<'a> {
     /// Whether something happens at a node.
     fn acts(&self, node: NodeId) -> bool {
         let steps = self.lasso.from + 1..=self.lasso.to;
-        self.recording.events.iter().filter(|event| steps.contains(&event.step)).any(|event| match &event.what {
-            What::Deliver { dst, .. } => dst.node == node,
-            What::Fire { seat, .. } => seat.node == node,
-            _ => false,
+        self.recording.events.iter().filter(|event| steps.contains(&event.step)).any(|event| {
+            match &event.what {
+                What::Deliver { dst, .. } => dst.node == node,
+                What::Fire { seat, .. } => seat.node == node,
+                _ => false,
+            }
         })
     }
 
     /// Whether a fault that is about the views in messages is about all that are sent from now on, or about none.
     fn settled(&self, fault: &Fault, period: u64) -> bool {
-        let Some(span) = fault.when.round.filter(|_| fault.when.source == RoundSource::View) else { return true };
+        let Some(span) = fault.when.round.filter(|_| fault.when.source == RoundSource::View) else {
+            return true;
+        };
         let past = self.views.iter().all(|&view| view > span.last());
         let always = span.endless() && self.views.iter().all(|&view| view >= span.first());
         past || (always && period.is_multiple_of(span.step()))
@@ -253,8 +260,11 @@ impl<'a> Segment<'a> {
 }
 
 /// Whether two worlds are the same but for names and numbers: what stands for a block in one stands for one block in the
-/// other, and numbers are in the same order, with the same small distances.
-fn same(one: &[Token], other: &[Token], period: u64) -> Result<(), Flaw> {
+/// other, and numbers are in the same order, with the same small distances. Who leads a view does not change.
+///
+/// # Errors
+/// The first difference.
+pub fn same(one: &[Token], other: &[Token], period: u64) -> Result<(), Flaw> {
     let differs = |words: String| Err(Flaw::Differs(words));
     if one.len() != other.len() {
         return differs(format!("{} and {} pieces", one.len(), other.len()));
@@ -267,7 +277,9 @@ fn same(one: &[Token], other: &[Token], period: u64) -> Result<(), Flaw> {
             (Token::Slot(a), Token::Slot(b)) => slots.entry(*a).or_insert(*b) == b,
             (Token::Count(a), Token::Count(b)) => counts.entry(*a).or_insert(*b) == b,
             (Token::Digest(a), Token::Digest(b)) => {
-                (*a == 0) == (*b == 0) && there.entry(a).or_insert(b) == &b && back.entry(b).or_insert(a) == &a
+                (*a == 0) == (*b == 0)
+                    && there.entry(a).or_insert(b) == &b
+                    && back.entry(b).or_insert(a) == &a
             }
             _ => a == b,
         };

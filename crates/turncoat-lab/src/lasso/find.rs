@@ -9,8 +9,8 @@ use turncoat_core::scenario::{Lasso, LassoClass, Scenario, ScenarioError};
 use turncoat_core::sim::Moment;
 use turncoat_core::tokens::Token;
 
-use super::check::{Flaw, Proof, check};
 use super::NEAR;
+use super::check::{Flaw, Proof, check};
 
 /// What is known about the termination of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,8 +74,8 @@ impl Finder {
             Err(reason) => self.why = reason,
             Ok(world) => {
                 self.why = "no state comes back within the limits";
-                let before = self.seen.insert(canonical(&world, moment.period()), moment.step());
-                self.found = before.map(|before| (before, moment.step()));
+                let before = self.seen.insert(canonical(&world, moment.period()), moment.steps());
+                self.found = before.map(|before| (before, moment.steps()));
             }
         }
         self.found.is_some()

@@ -12,7 +12,7 @@
 mod check;
 mod find;
 
-pub use check::{Flaw, Proof, check};
+pub use check::{Flaw, Proof, check, same};
 pub use find::{Verdict, find};
 
 /// The names and numbers of a world may differ from those of another; distances of less than this may not. No protocol

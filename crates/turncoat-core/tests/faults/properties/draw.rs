@@ -314,10 +314,9 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
             tail,
         },
     );
-    let expect = option::of(
-        (option::of("[a-z]{3,9}"), any::<u64>())
-            .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint), lasso: None }),
-    );
+    let expect = option::of((option::of("[a-z]{3,9}"), any::<u64>()).prop_map(|(property, fingerprint)| {
+        Expect { property, fingerprint: Seed(fingerprint), lasso: None }
+    }));
     let tests = vec("[a-z:_]{1,9}", 0..3);
     (runnable(), workload(), cluster(), limits, expect, tests).prop_map(
         |(Case(scenario), workload, cluster, limits, expect, tests)| {

@@ -228,7 +228,8 @@ impl Node<Chained> for Replica {
     }
 
     fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
-        let Self { config: _, base, last_voted, high_qc, locked_qc, votes, leads, new_views, proposed } = self;
+        let Self { config: _, base, last_voted, high_qc, locked_qc, votes, leads, new_views, proposed } =
+            self;
         base.essence(live, out);
         tokens::write(&(last_voted, high_qc, locked_qc, votes, leads, new_views, proposed), out);
         true
