@@ -361,4 +361,6 @@ pub struct NoClient;
 
 impl<P: Protocol> Node<P> for NoClient {
     fn on_message(&mut self, _: NodeId, _: &P::Msg, _: &mut Context<'_, P>) {}
+
+    crate::open_state!();
 }

@@ -20,7 +20,15 @@ pub trait Runner {
         enough: &dyn Fn(&Violation) -> bool,
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+        self.record_until(scenario, &mut |_| false)
+    }
+    /// The same run, shown after each event, which stops when that is enough, with all that happened up to then.
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError>;
     /// The same run, with a sample of the correct replicas at the end of each round.
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
     /// The same run, shown after each event, which stops when that is enough.
@@ -50,9 +58,13 @@ impl<P: Protocol> Runner for Sim<P> {
         self.reset(scenario)?;
         Ok(self.run_until(enough))
     }
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError> {
         self.reset_recording(scenario)?;
-        let outcome = self.run();
+        let outcome = self.run_watched(enough);
         Ok((outcome, self.recording()))
     }
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {

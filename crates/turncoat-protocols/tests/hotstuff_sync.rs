@@ -283,7 +283,7 @@ fn replicas_are_forced_to_lock_in_turn_and_nothing_is_decided() {
     assert_eq!(CORRECT.map(|who| log(&sim, who).len()), [0, 0, 0]);
     assert!(CORRECT.iter().all(|who| chain::view(&sim, who) >= 57), "{}", chain::view(&sim, "p2"));
     assert!(is_hot(&sim, &CORRECT, 3));
-    let bug = liveness_attack("sync-hotstuff-early", 1000);
+    let bug = liveness_attack("sync-hotstuff-early", 10_000);
     assert_eq!(run(&bug).end_reason(), Some(End::Limit("time")));
     is_witness(bug, "sync-hotstuff/force-locking-liveness");
 }

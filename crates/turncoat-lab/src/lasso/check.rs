@@ -69,7 +69,9 @@ struct Watched {
     correct: Vec<NodeId>,
     period: u32,
     view_delays: u64,
-    /// When all correct replicas were in a view that a correct one leads, first and last.
+    /// The view in which all correct replicas are, if a correct one leads it.
+    common: Option<View>,
+    /// From when until when they were in such views.
     together: BTreeMap<View, (Time, Time)>,
     views: Vec<View>,
 }
@@ -90,12 +92,16 @@ impl Watched {
         if step >= lasso.from {
             let views = moment.views();
             self.correct = views.iter().map(|&(node, _)| node).collect();
-            if let Some(&(_, view)) = views.first()
-                && views.iter().all(|&(_, other)| other == view)
-                && self.correct.contains(&moment.leader(view))
-            {
-                let now = moment.time();
-                self.together.entry(view).or_insert((now, now)).1 = now;
+            let now = moment.time();
+            if let Some(view) = self.common {
+                self.together.entry(view).and_modify(|(_, until)| *until = now);
+            }
+            let first = views.first().map_or(View(0), |&(_, view)| view);
+            let common =
+                views.iter().all(|&(_, view)| view == first) && self.correct.contains(&moment.leader(first));
+            self.common = common.then_some(first);
+            if common {
+                self.together.entry(first).or_insert((now, now));
             }
             if step == lasso.from || step == lasso.to {
                 self.views.extend(views.iter().map(|&(_, view)| view).min());
@@ -115,8 +121,8 @@ pub fn check(
     lasso: &Lasso,
 ) -> Result<Result<Proof, Flaw>, ScenarioError> {
     let mut watched = Watched::default();
-    entry.runner().watch(scenario, &mut |moment| watched.look(moment, lasso))?;
-    let (outcome, recording) = entry.runner().record(scenario)?;
+    let (outcome, recording) =
+        entry.runner().record_until(scenario, &mut |moment| watched.look(moment, lasso))?;
     Ok(judge(scenario, lasso, &watched, &outcome, &recording))
 }
 
