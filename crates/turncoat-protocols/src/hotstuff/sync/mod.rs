@@ -55,6 +55,8 @@ turncoat_core::config! {
         pub delta: Time = Time(20),
         /// Whether this is the early version.
         pub early: bool = false,
+        /// How many blocks the leader proposes before it has decided the first of them.
+        pub pipeline: u32 = 32,
         /// Whether who refuses a proposal blames the leader at once, or when its time is over.
         pub blame_on_refuse: bool = true,
         /// What is wrong.
@@ -86,7 +88,8 @@ impl Protocol for SyncHotStuff {
     }
 
     fn validate(config: &Config) -> Result<(), String> {
-        ensure(config.delta >= Time(1), "`delta` is at least 1")
+        ensure(config.delta >= Time(1), "`delta` is at least 1")?;
+        ensure(config.pipeline >= 1, "`pipeline` is at least 1")
     }
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {

@@ -127,6 +127,11 @@ impl Replica {
         cx.broadcast(Msg::Propose(cx.sign(block)));
     }
 
+    /// How many blocks up to the highest certified one are not decided.
+    fn undecided(&self) -> u32 {
+        self.rank(&self.high_qc).1.0.saturating_sub(self.tree.last().0)
+    }
+
     fn on_propose(&mut self, from: NodeId, m: &Signed<Arc<Block>>, msg: &Msg, cx: &mut Cx<'_>) {
         let block: &Arc<Block> = m;
         let checks = self.tree.checks;
@@ -284,7 +289,10 @@ impl Replica {
         }
         if let Some(cert) = self.blame_cert(cx) {
             self.quit(cert, cx);
-        } else if self.high_qc.view == self.view && self.round.awaited == Some(self.high_qc.block) {
+        } else if self.high_qc.view == self.view
+            && self.round.awaited == Some(self.high_qc.block)
+            && self.undecided() < self.config.pipeline
+        {
             self.propose(cx);
         }
     }
@@ -309,7 +317,10 @@ impl Node<SyncHotStuff> for Replica {
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
         match timer {
             Timer::Blame => self.blame(cx),
-            Timer::Commit(id) => self.commit(id, cx),
+            Timer::Commit(id) => {
+                self.commit(id, cx);
+                self.advance(cx);
+            }
             Timer::Quit => self.enter(self.view.next(), cx),
             Timer::Wait => self.lead(cx),
             Timer::Fetch => self.shelf.retry(cx),
