@@ -249,6 +249,8 @@ pub enum Goal {
     Committed,
     /// Every correct replica has decided this slot.
     Height(u32),
+    /// Every correct replica has decided so many slots beyond all that were decided when the network calmed down.
+    Again(u32),
     /// Nothing: the run goes on to its limits, and termination is not judged.
     None,
 }

@@ -472,6 +472,7 @@ impl<P: Protocol> Sim<P> {
 
     fn calm_down(&mut self) {
         self.calm = true;
+        self.io.ledger.calm();
         self.look_step = u64::MAX;
         if let Some(bound) = self.network.bound {
             self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));

@@ -262,6 +262,7 @@ fn workload() -> impl Strategy<Value = Workload> {
         Just(Goal::Replies),
         Just(Goal::Committed),
         any::<u32>().prop_map(Goal::Height),
+        any::<u32>().prop_map(Goal::Again),
         Just(Goal::None)
     ];
     let counts = (any::<u32>(), option::of(any::<u32>()), vec(1..9_u32, 0..3));
