@@ -282,6 +282,15 @@ pub struct ClientWork {
     pub ops: Vec<(Op, Time, bool)>,
 }
 
+/// See [`Context::leader`].
+pub(crate) fn leader<P: Protocol>(view: View, cluster: &Cluster) -> NodeId {
+    let nth = P::nth_view(view) as usize;
+    match nth.checked_sub(1).and_then(|index| cluster.leaders.get(index)) {
+        Some(&leader) => leader,
+        None => P::leader(view, cluster),
+    }
+}
+
 /// All that a node may do to the world.
 pub struct Context<'a, P: Protocol> {
     pub(crate) me: NodeId,
@@ -308,11 +317,7 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        let nth = P::nth_view(view) as usize;
-        match nth.checked_sub(1).and_then(|index| self.cluster.leaders.get(index)) {
-            Some(&leader) => leader,
-            None => P::leader(view, self.cluster),
-        }
+        leader::<P>(view, self.cluster)
     }
 
     /// Whether this node leads `view`.

@@ -486,7 +486,10 @@ impl<P: Protocol> Sim<P> {
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);
-            let why = if end == End::Quiet { "nothing is left to happen" } else { "still busy at the limit" };
+            let why = match end {
+                End::Limit(limit) => format!("when the run was cut off by its limit on {limit}"),
+                _ => "and nothing is left to happen".to_owned(),
+            };
             let step = self.io.step;
             self.io.ledger.violate(Violation {
                 property: Property::Termination,
@@ -494,7 +497,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
-                detail: format!("{missing}, {why} ({rule})"),
+                detail: format!("{missing}, {why}"),
             });
         }
         Outcome {
