@@ -172,7 +172,7 @@ pub enum Effect {
     Drop,
     /// It is kept until its sender leaves the rounds of the fault, at the latest until the calm phase.
     Hold,
-    /// It takes so many ticks more.
+    /// It takes so many ticks more; in the calm phase only if the network has a bound, which holds for it too.
     Delay(Time),
     /// It arrives so many times more.
     Duplicate(u32),
@@ -185,7 +185,7 @@ pub enum Effect {
     Partition(Vec<Vec<SeatName>>),
     /// These are cut off from all other replicas.
     Isolate(Vec<SeatName>),
-    /// These receivers hear no such message, whoever sends it.
+    /// These receivers hear no such message, whoever sends it. Liars may be deaf in the calm phase too.
     Deaf(Vec<SeatName>),
     /// A node stops.
     Crash(SeatName),

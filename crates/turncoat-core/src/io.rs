@@ -67,6 +67,11 @@ impl<P: Protocol> Io<P> {
         }
     }
 
+    /// Whether a node has drawn a random number.
+    pub(crate) fn draws(&self) -> bool {
+        self.rngs.iter().any(Option::is_some)
+    }
+
     pub(crate) fn reset(&mut self, seed: u64) {
         let seats = self.seats.len();
         self.time = Time(0);

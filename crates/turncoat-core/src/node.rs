@@ -21,6 +21,7 @@ use crate::rng::{Purpose, Rng};
 use crate::scenario::{ScenarioError, Workload, invalid};
 use crate::sign::{Signed, Signer};
 use crate::sim::Io;
+use crate::tokens::{self, Token};
 
 /// A consensus protocol: its messages, timers, nodes and parameters.
 pub trait Protocol: Sized + 'static {
@@ -34,6 +35,9 @@ pub trait Protocol: Sized + 'static {
     const MARKS: &'static [&'static str] = &[];
     /// How many rounds a slot takes, each a phase, where slots start with 1. None: a view is a round.
     const PHASES: u32 = 0;
+    /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
+    /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
+    const STREAM: bool = false;
 
     /// Its messages.
     type Msg: Message;
@@ -146,6 +150,12 @@ pub trait Node<P: Protocol>: 'static {
     fn state(&self) -> Option<&dyn State> {
         None
     }
+    /// All of the state that decides what the node will do, as tokens; false if it cannot be shown. By default all of
+    /// the state: leave out what grows for ever and no longer matters, else no state ever comes back. Of a tree of
+    /// blocks only those matter that are `live`: somebody names them.
+    fn essence(&self, _live: &[Digest], out: &mut Vec<Token>) -> bool {
+        self.state().map(|state| state.tokens(out)).is_some()
+    }
 }
 
 /// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
@@ -164,6 +174,8 @@ pub trait State {
     }
     /// As Rust shows it.
     fn debug(&self) -> String;
+    /// As tokens.
+    fn tokens(&self, out: &mut Vec<Token>);
 }
 
 impl<T: Hash + Debug + Serialize> State for T {
@@ -175,6 +187,9 @@ impl<T: Hash + Debug + Serialize> State for T {
     }
     fn debug(&self) -> String {
         format!("{self:?}")
+    }
+    fn tokens(&self, out: &mut Vec<Token>) {
+        tokens::write(self, out);
     }
 }
 

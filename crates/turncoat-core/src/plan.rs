@@ -205,6 +205,8 @@ struct Rule {
     action: Action,
     /// Set for deaf receivers: the network's doing, whoever sends.
     network: bool,
+    /// Whether it goes on in the calm phase, whoever sends: delays up to the bound, and the deafness of liars.
+    lasts: bool,
 }
 
 /// Plans beyond this are a slip of the keyboard.
@@ -282,7 +284,7 @@ impl Plan {
         if spec.faults.len() > FAULTS_MAX {
             return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
         }
-        let compiler = Compiler { spec, seats, kinds, table };
+        let compiler = Compiler { spec, bounded: scenario.network.bound.is_some(), seats, kinds, table };
         for (i, fault) in spec.faults.iter().enumerate() {
             compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
         }
@@ -374,9 +376,9 @@ impl Adversary for Plan {
                 continue;
             }
             let by_network = rule.network || rule.action.network();
-            // In the calm phase the network behaves; liars go on.
+            // In the calm phase the network behaves; liars go on, and hear what they like.
             let deed = matches!(rule.action, Action::Deed);
-            if copy.calm && !deed && (by_network || !copy.byzantine) {
+            if copy.calm && !deed && !rule.lasts && (by_network || !copy.byzantine) {
                 continue;
             }
             if by_network && lie_first {
@@ -440,6 +442,8 @@ impl Adversary for Plan {
 
 struct Compiler<'a> {
     spec: &'a Spec,
+    /// Whether there is a bound on delays in the calm phase.
+    bounded: bool,
     seats: &'a Seats,
     kinds: &'static [&'static str],
     table: &'a MutationTable,
@@ -451,11 +455,15 @@ impl Compiler<'_> {
         plan.last.add(&fault.when);
         plan.uses_nth |= uses_nth(&fault.when);
         let mut network = false;
+        let mut lasts = false;
         let mut deed = None;
         let action = match &fault.effect {
             Effect::Drop => Action::Drop,
             Effect::Hold => Action::Hold,
-            Effect::Delay(ticks) => Action::Delay(*ticks),
+            Effect::Delay(ticks) => {
+                lasts = self.bounded;
+                Action::Delay(*ticks)
+            }
             Effect::Duplicate(copies @ ..=1000) => Action::Duplicate(*copies),
             Effect::Duplicate(_) => return Err(invalid("`duplicate` makes at most 1000 copies")),
             Effect::Partition(blocks) => Action::Partition(self.reach(blocks)?),
@@ -465,6 +473,7 @@ impl Compiler<'_> {
                 // Where receivers are named twice, both must hold.
                 let mut deaf = self.set(seats)?;
                 deaf.iter().filter(|&seat| !test.to.contains(seat)).for_each(|seat| deaf.remove(seat));
+                lasts = deaf.iter().all(|seat| self.spec.byzantine.contains(self.seats.node(seat)));
                 test.to = Among(Some(deaf));
                 Action::Drop
             }
@@ -519,7 +528,7 @@ impl Compiler<'_> {
                 test.left = 0;
             }
         }
-        plan.rules.push(Rule { test, action, network });
+        plan.rules.push(Rule { test, action, network, lasts });
         plan.deeds.push(deed);
         Ok(())
     }

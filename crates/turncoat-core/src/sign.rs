@@ -150,6 +150,17 @@ impl<T> Cert<T> {
         self.valid
     }
 
+    /// Adds the signature of a vote for the same body, also if its signer is in the list already: for protocols that
+    /// count votes, not voters.
+    pub fn add(&mut self, vote: &Signed<T>)
+    where
+        T: PartialEq,
+    {
+        if vote.valid && vote.body == self.body {
+            self.signers.push(vote.signer);
+        }
+    }
+
     /// Lets a liar edit the certified body, which breaks it unless all signers are the liar's.
     pub(crate) fn edit(&mut self, keys: NodeSet, edit: impl FnOnce(&mut T) -> bool) -> bool {
         let changed = edit(&mut self.body);

@@ -73,10 +73,18 @@ impl<P: Protocol> Story<P> {
     ///
     /// # Panics
     /// If the scenario cannot run. All verbs panic when they match nothing: stories are tests.
-    pub fn new(mut scenario: Scenario) -> Self {
+    pub fn new(scenario: Scenario) -> Self {
+        Self::with_preset(toml::Table::new(), scenario)
+    }
+
+    /// A story of a variant; see [`Sim::with_preset`].
+    ///
+    /// # Panics
+    /// As [`Story::new`] does.
+    pub fn with_preset(preset: toml::Table, mut scenario: Scenario) -> Self {
         scenario.scheduler =
             Arc::new(SchedulerSpec { name: SchedulerName::Script, ..SchedulerSpec::default() });
-        let mut sim = Sim::new();
+        let mut sim = Sim::with_preset(preset);
         sim.reset_recording(&scenario).unwrap_or_else(|error| panic!("the story cannot start: {error}"));
         Self { sim, scenario, held: Vec::new(), lost: Vec::new(), told: None }
     }

@@ -6,9 +6,10 @@
 
 use turncoat_core::runner::Entry;
 
+pub mod hotstuff;
 pub mod pbft;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    pbft::entries()
+    [pbft::entries(), hotstuff::entries()].concat()
 }

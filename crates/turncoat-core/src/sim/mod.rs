@@ -47,6 +47,7 @@ mod rounds;
 mod sample;
 mod send;
 mod setup;
+mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
@@ -392,7 +393,9 @@ impl<P: Protocol> Sim<P> {
             (_, Some(_)) => Some(end),
             (Some((time, step)), None) => {
                 let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
-                let over = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
+                let quiet = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
+                // A stream goes on for ever.
+                let over = quiet || P::STREAM;
                 // A script is played to its end.
                 let more = self.script.next < self.script.actions.script.len();
                 (!more && (over || self.io.step > step + limits.tail)).then_some(end)

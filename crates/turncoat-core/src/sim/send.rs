@@ -203,6 +203,12 @@ impl<P: Protocol> Sim<P> {
     /// When a copy that is sent now arrives.
     fn arrival(&mut self, src: Seat, dst: Seat, delay: Time) -> Time {
         let mut at = self.io.time + self.latency() + delay;
+        if let Some(bound) = self.network.bound
+            && self.calm
+            && !self.byzantine.contains(self.io.seats.node(src))
+        {
+            at = at.min(self.io.time + bound);
+        }
         if self.network.fifo {
             let last = &mut self.links[src.index() * self.nodes.len() + dst.index()];
             at = at.max(*last);

@@ -12,7 +12,9 @@ use crate::persona::Face;
 use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Trust, invalid};
+use crate::scenario::{
+    Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Trust, invalid,
+};
 use crate::schedule::Action;
 
 impl<P: Protocol> Sim<P> {
@@ -113,7 +115,10 @@ impl<P: Protocol> Sim<P> {
             }
         }
         let gap_free = P::gap_free(&self.config);
-        let goal = scenario.workload.goal;
+        let goal = match scenario.workload.goal {
+            Goal::Replies if P::STREAM => Goal::Height(scenario.workload.requests),
+            goal => goal,
+        };
         self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal);
 
         self.prepare_plan(scenario)?;

@@ -1,4 +1,4 @@
-//! The stage of the PBFT stories: how they start, what they look at, how they end.
+//! The stage of the stories: how they start, what they look at, how they end.
 #![allow(dead_code, reason = "no file of stories needs all of it")]
 
 use std::sync::Arc;
@@ -7,16 +7,21 @@ use serde_json::json;
 use toml::{Table, Value};
 use turncoat_core::node::Protocol;
 use turncoat_core::outcome::{End, Outcome, Property};
-use turncoat_core::runner::execute;
+use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::story::Story;
 use turncoat_lab::suite::{Bug, verify};
 use turncoat_protocols::pbft::Pbft;
 
-/// Four replicas, K = 4, L = 8; `settings` are more keys of the scenario, as TOML.
+/// PBFT with four replicas, K = 4, L = 8; `settings` are more keys of the scenario, as TOML.
 pub(crate) fn scenario(settings: &str) -> Scenario {
-    let mut table: Table =
-        toml::toml! { schema = 1 protocol = { name = "pbft", checkpoint = 4, window = 0 } };
+    scenario_of(toml::toml! { name = "pbft" checkpoint = 4 window = 0 }, settings)
+}
+
+/// A protocol with four replicas; `settings` are more keys of the scenario, as TOML.
+pub(crate) fn scenario_of(protocol: Table, settings: &str) -> Scenario {
+    let mut table = Table::from_iter([("schema".to_owned(), Value::Integer(1))]);
+    table.insert("protocol".to_owned(), Value::Table(protocol));
     let settings = settings.parse().unwrap_or_else(|error| panic!("{error}"));
     merge(&mut table, settings);
     Scenario::parse(&table.to_string()).unwrap_or_else(|error| panic!("{error}"))
@@ -36,11 +41,22 @@ pub(crate) fn story(settings: &str) -> Story<Pbft> {
     Story::new(scenario(settings))
 }
 
+/// A protocol or variant by its name.
+pub(crate) fn entry(name: &str) -> Entry {
+    let found = turncoat_protocols::all().into_iter().find(|entry| entry.name == name);
+    found.unwrap_or_else(|| panic!("no protocol `{name}`"))
+}
+
+/// Runs a scenario of any protocol.
+pub(crate) fn run(scenario: &Scenario) -> Outcome {
+    entry(&scenario.protocol.name).runner().execute(scenario).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// The story goes on by itself to its end; its script alone, saved and read back, leads to the same end.
-pub(crate) fn ends(s: &mut Story<Pbft>) -> Outcome {
+pub(crate) fn ends<P: Protocol>(s: &mut Story<P>) -> Outcome {
     let outcome = s.settle();
     let saved = Scenario::parse(&s.scenario().to_toml()).expect("a story can be saved");
-    let replayed = execute::<Pbft>(&saved).expect("a story can be replayed");
+    let replayed = run(&saved);
     assert_eq!(replayed.diverged, None, "the script goes wrong at {:?}", replayed.diverged);
     let facts = |o: &Outcome| (o.fingerprint, o.steps, o.time, o.completed, o.violations.clone());
     assert_eq!(facts(&replayed), facts(&outcome), "a replay is the same run");
@@ -48,7 +64,7 @@ pub(crate) fn ends(s: &mut Story<Pbft>) -> Outcome {
 }
 
 /// The story ends well: the calm network is enough for all requests to complete, and nothing is violated.
-pub(crate) fn completes(s: &mut Story<Pbft>) -> Outcome {
+pub(crate) fn completes<P: Protocol>(s: &mut Story<P>) -> Outcome {
     let outcome = ends(s);
     s.expect_no_violation();
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
@@ -62,35 +78,37 @@ pub(crate) fn attack(flags: &[&str], settings: &str) -> Story<Pbft> {
 }
 
 /// The story ends badly: it violates a property. Without the flags the same schedule violates nothing, and completes.
-pub(crate) fn violates(s: &mut Story<Pbft>, property: Property) -> Outcome {
+pub(crate) fn violates<P: Protocol>(s: &mut Story<P>, property: Property) -> Outcome {
     let outcome = ends(s);
     s.expect_violation(property);
-    let control = execute::<Pbft>(&without_flags(&s.scenario())).expect("a story without flags");
+    let control = run(&without_flags(&s.scenario()));
     assert!(control.violations.is_empty(), "without the flags: {:?}", control.violations);
     assert_eq!(control.end, End::Goal, "without the flags");
     outcome
 }
 
 /// The story is the witness of a bug of the suite: `suite/ID.toml` holds it as a scenario, and what the row says holds.
-pub(crate) fn witness(s: &mut Story<Pbft>, id: &str) -> Outcome {
+pub(crate) fn witness<P: Protocol>(s: &mut Story<P>, id: &str) -> Outcome {
     let outcome = ends(s);
+    is_witness(s.scenario(), id);
+    outcome
+}
+
+/// A scenario is the witness of a bug of the suite; see [`witness`].
+pub(crate) fn is_witness(mut told: Scenario, id: &str) {
     let path = format!("{}/../../suite/{id}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let row: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut told = s.scenario();
     told.bug = row["bug"].as_table().cloned().map(Arc::new);
     let told = told.to_toml();
     match std::env::var_os("TURNCOAT_BLESS") {
         Some(_) => std::fs::write(&path, &told).expect("the row can be written"),
         None => assert_eq!(text, told, "{path} is not this story; TURNCOAT_BLESS=1 writes it"),
     }
-    let protocols = turncoat_protocols::all();
-    let find =
-        |name: &str| protocols.iter().find(|entry| entry.name == name).cloned().ok_or("unknown".into());
+    let find = |name: &str| Ok(entry(name));
     let bug = Bug::parse(id, &told).unwrap_or_else(|error| panic!("{path}: {error}"));
     let wrong = verify(&bug, &find).unwrap_or_else(|error| panic!("{path}: {error}"));
     assert!(wrong.is_empty(), "{path}: {wrong:?}");
-    outcome
 }
 
 /// The same scenario for the correct protocol. Steps that cannot happen there are skipped.
@@ -100,7 +118,12 @@ pub(crate) fn without_flags(scenario: &Scenario) -> Scenario {
 
 /// Whether the run did this: a name from the protocol's marks.
 pub(crate) fn marked(outcome: &Outcome, mark: &str) -> bool {
-    let index = Pbft::MARKS.iter().position(|&name| name == mark);
+    marked_by::<Pbft>(outcome, mark)
+}
+
+/// As [`marked`], for any protocol.
+pub(crate) fn marked_by<P: Protocol>(outcome: &Outcome, mark: &str) -> bool {
+    let index = P::MARKS.iter().position(|&name| name == mark);
     outcome.marks >> index.expect("a mark of the protocol") & 1 == 1
 }
 
@@ -137,7 +160,7 @@ pub(crate) fn changing(view: u32) -> serde_json::Value {
 }
 
 /// Ticks until a timer of a node fires.
-pub(crate) fn left(s: &Story<Pbft>, who: &str, timer: &str) -> u64 {
+pub(crate) fn left<P: Protocol>(s: &Story<P>, who: &str, timer: &str) -> u64 {
     let name = who.parse().expect("a name");
     let seat = s.sim().seats().named(name).expect("a node").iter().next().expect("a seat");
     let (_, at) = s.sim().timers(seat).into_iter().find(|(name, _)| name == timer).expect("an armed timer");
@@ -154,7 +177,7 @@ pub(crate) const ALL: [&str; 4] = ["p0", "p1", "p2", "p3"];
 pub(crate) const BACKUPS: [&str; 3] = ["p1", "p2", "p3"];
 
 /// Tells several lies in one message.
-pub(crate) fn tell(s: &mut Story<Pbft>, pattern: &str, lies: &[&str]) {
+pub(crate) fn tell<P: Protocol>(s: &mut Story<P>, pattern: &str, lies: &[&str]) {
     for lie in lies {
         s.mutate(pattern, lie);
     }

@@ -1,0 +1,230 @@
+//! A replica of chained HotStuff: its state and its rules.
+
+use turncoat_core::prelude::*;
+
+use super::messages::{Msg, NewView};
+use super::{Chained, Config};
+use crate::hotstuff::Timer;
+use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
+use crate::hotstuff::member::{Base, Member};
+use crate::hotstuff::pipeline::NextVotes;
+use crate::hotstuff::tree::Block;
+use crate::hotstuff::wait;
+
+type Cx<'a> = Context<'a, Chained>;
+
+/// A replica of chained HotStuff.
+#[derive(Clone, Debug, Hash, Serialize)]
+pub struct Replica {
+    config: Config,
+    base: Base<Msg>,
+    /// The last view in which it has voted.
+    last_voted: View,
+    /// genericQC: the highest certificate that it knows.
+    high_qc: Qc,
+    locked_qc: Qc,
+    votes: NextVotes,
+    // The leader's, in its view:
+    leads: bool,
+    /// Who has reported.
+    new_views: NodeSet,
+    proposed: bool,
+}
+
+impl Replica {
+    pub(super) fn new(config: Config, cluster: &Cluster) -> Self {
+        let Config { delta, doublings, pacemaker, flags } = config;
+        let checks = flags.checks(cluster.quorum(), cluster.n);
+        let leave = if flags.tc_quorum_low { cluster.f.max(1) } else { cluster.quorum() };
+        Self {
+            config,
+            base: Base::new(checks, pacemaker, delta, doublings, leave),
+            last_voted: View(0),
+            high_qc: genesis(),
+            locked_qc: genesis(),
+            votes: NextVotes::default(),
+            leads: false,
+            new_views: NodeSet::EMPTY,
+            proposed: false,
+        }
+    }
+
+    /// Learns a good certificate: its view is over. It counts when the block is here.
+    fn learn(&mut self, qc: &Qc, cx: &mut Cx<'_>) {
+        if qc.view >= self.base.view() {
+            self.enter(qc.view.next(), true, cx);
+        }
+        if self.base.tree.gap(qc.block).is_none() {
+            raise(&mut self.high_qc, qc);
+        }
+    }
+
+    fn on_new_view(&mut self, from: NodeId, m: &NewView, msg: &Msg, cx: &mut Cx<'_>) {
+        if !self.base.tree.checks.certified(&m.justify) {
+            return;
+        }
+        self.learn(&m.justify, cx);
+        if !cx.leads(m.view) {
+            return;
+        }
+        if m.view > self.base.view() {
+            self.base.shelf.keep(from, msg);
+        } else if m.view == self.base.view() && self.base.has(m.justify.block, from, msg, cx) {
+            self.new_views.insert(from);
+        }
+    }
+
+    fn on_proposal(&mut self, from: NodeId, block: &Arc<Block>, msg: &Msg, cx: &mut Cx<'_>) {
+        let checks = self.base.tree.checks;
+        let genuine = from == cx.leader(block.view) || checks.no_leader_check;
+        if !genuine || !checks.certified(&block.justify) {
+            return;
+        }
+        self.learn(&block.justify, cx);
+        if self.base.has_parent(block, from, msg, cx) && self.base.is_good(block) {
+            let id = self.base.insert(block, cx);
+            self.update(block, cx);
+            match block.view > self.base.view() {
+                true => self.base.shelf.keep(from, msg),
+                false => self.consider(id, block, cx),
+            }
+        }
+    }
+
+    /// Votes for a block of this view if it is safe: once in a view, and not after a timeout.
+    fn consider(&mut self, id: Digest, block: &Block, cx: &mut Cx<'_>) {
+        let flags = self.config.flags;
+        let now = block.view == self.base.view() && !self.base.pacemaker.expired();
+        let first = block.view > self.last_voted;
+        if !(now || flags.vote_after_timeout) || !(first || flags.vote_not_monotone) {
+            return;
+        }
+        if self.is_safe(id, &block.justify, cx) {
+            self.last_voted = block.view;
+            let vote = Vote { phase: Phase::Prepare, view: block.view, block: id };
+            cx.send(cx.leader(block.view.next()), Msg::Vote(cx.sign(vote)));
+        } else {
+            cx.mark("refuse");
+            cx.note(|| format!("refuses block {id}: it is locked on {}", self.locked_qc.block));
+        }
+    }
+
+    /// safeNode: the block extends the one that is locked (safety), or its certificate is of a later view than the lock
+    /// (liveness).
+    fn is_safe(&self, block: Digest, justify: &Qc, cx: &mut Cx<'_>) -> bool {
+        let later = justify.view > self.locked_qc.view;
+        let extends = self.base.tree.extends(block, self.locked_qc.block);
+        if !extends && later {
+            cx.mark("unlock");
+        }
+        extends || later || self.config.flags.no_safe_node
+    }
+
+    /// What a proposal b* does to the blocks before it: its certificate is of b'', that of b'' is of b', that of b' is of b.
+    fn update(&mut self, proposal: &Block, cx: &mut Cx<'_>) {
+        let flags = self.config.flags;
+        let tree = &self.base.tree;
+        let Some(b2) = tree.get(proposal.justify.block) else { return };
+        // PRE-COMMIT phase on b': a two-chain. The blocks need not be direct children.
+        if !flags.no_lock_update {
+            raise(&mut self.locked_qc, &b2.justify);
+        }
+        // DECIDE phase on b: a three-chain of direct children, in consecutive views as there are no dummy blocks.
+        let Some(b1) = tree.get(b2.justify.block) else { return };
+        let Some(b0) = tree.get(b1.justify.block) else { return };
+        let direct = b2.parent == b2.justify.block && b1.parent == b1.justify.block;
+        let consecutive = b2.view == b1.view.next() && b1.view == b0.view.next();
+        if direct && (consecutive || flags.chain3_no_consecutive_views) {
+            let decided = b1.parent;
+            self.base.tree.execute(decided, proposal.justify.voters(), cx);
+        }
+    }
+}
+
+impl Member<Chained> for Replica {
+    fn base(&mut self) -> &mut Base<Msg> {
+        &mut self.base
+    }
+
+    /// Without a certificate of the view before, the leader hears of the highest one.
+    fn enter(&mut self, view: View, certified: bool, cx: &mut Cx<'_>) {
+        self.base.pacemaker.enter(view, certified, cx);
+        self.base.shelf.stir();
+        (self.leads, self.new_views, self.proposed) = (cx.leads(view), NodeSet::EMPTY, false);
+        if !certified {
+            let report = NewView { view, justify: self.high_qc.clone() };
+            cx.send(cx.leader(view), Msg::NewView(report));
+        }
+    }
+
+    fn handle(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::NewView(m) => self.on_new_view(from, m, msg, cx),
+            Msg::Proposal(block) => self.on_proposal(from, block, msg, cx),
+            Msg::Vote(vote) if vote.is_by(from) => {
+                self.votes.add(vote, self.base.view(), self.base.tree.checks, cx);
+            }
+            Msg::Vote(_) => {}
+            Msg::Timeout(timeout) => self.base.pacemaker.on_timeout(timeout, cx),
+            Msg::TimeoutCert(tc) => self.hear(tc, cx),
+            Msg::Fetch(id) => self.answer(from, *id, cx),
+            Msg::Block(block) => self.take(from, block, cx),
+        }
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        for qc in self.votes.certificates(&self.high_qc, self.base.tree.checks) {
+            self.learn(&qc, cx);
+            self.base.want(&qc, cx);
+        }
+        let certified = self.high_qc.view.next() == self.base.view();
+        let reported = self.new_views.len() >= cx.cluster().quorum();
+        if self.leads && !self.proposed && (certified || reported) {
+            self.proposed = true;
+            let block = self.base.tree.create(self.base.view(), &self.high_qc, cx);
+            cx.broadcast(Msg::Proposal(block));
+        }
+    }
+}
+
+impl Node<Chained> for Replica {
+    fn on_start(&mut self, cx: &mut Cx<'_>) {
+        self.enter(View(1), true, cx);
+        self.settle(cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        self.receive(from, msg, cx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        self.fire(timer, cx);
+    }
+
+    fn on_restart(&mut self, cx: &mut Cx<'_>) {
+        self.restart(cx);
+    }
+
+    fn on_suspect(&mut self, cx: &mut Cx<'_>) {
+        self.expire(cx);
+    }
+
+    /// Who has voted waits for the next proposal, or for votes to make one.
+    fn vitals(&self, _: &Cluster) -> Vitals {
+        let (view, quorum) = (self.base.view(), self.base.tree.checks.quorum);
+        let waits = match self.leads && !self.proposed {
+            true => self.votes.waits(view, self.new_views, quorum),
+            false => {
+                let next = view.max(self.last_voted.next());
+                let votes = Some(self.votes.best(view)).filter(|voters| !voters.is_empty());
+                [
+                    wait("proposal", next, NodeSet::EMPTY, 1),
+                    votes.and_then(|have| wait("vote", view, have, quorum)),
+                ]
+            }
+        };
+        self.base.vitals(self.high_qc.block, self.locked_qc.block, waits)
+    }
+
+    open_state!();
+}

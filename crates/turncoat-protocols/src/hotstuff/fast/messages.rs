@@ -1,0 +1,61 @@
+//! What the replicas of Fast-HotStuff say.
+
+use turncoat_core::prelude::*;
+
+use crate::hotstuff::certs::{Qc, Vote};
+use crate::hotstuff::lies::{edit, on_genesis, report_genesis};
+use crate::hotstuff::pacemaker::{Tc, Timeout};
+use crate::hotstuff::tree::Block;
+
+/// A message. What is counted in a certificate is signed.
+#[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
+#[message(specials = SPECIALS)]
+pub enum Msg {
+    /// To the leader of a view, after a timeout: the highest certificate that the sender knows.
+    #[message(view = m.view, phase = 1, view_change)]
+    NewView(Signed<NewView>),
+    /// The leader proposes a block.
+    #[message(view = m.block.view, phase = 2)]
+    Proposal(Signed<Proposal>),
+    /// To the next leader.
+    #[message(view = m.view, phase = 3)]
+    Vote(Signed<Vote>),
+    /// The sender is through with a view.
+    #[message(view = m.view.next(), phase = 1, view_change)]
+    Timeout(Signed<Timeout>),
+    /// Enough replicas are.
+    #[message(view = m.view.next(), phase = 1, view_change)]
+    TimeoutCert(Arc<Tc>),
+    /// Asks for a block.
+    Fetch(Digest),
+    /// The answer.
+    Block(Arc<Block>),
+}
+
+/// NEW-VIEW(v, highQC). Signed, as an AggQC repeats it.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct NewView {
+    pub(super) view: View,
+    pub(super) justify: Qc,
+}
+
+/// AggQC: reports of 2f+1 replicas for one view.
+pub(super) type AggQc = Arc<Vec<Signed<NewView>>>;
+
+/// A block, and after a timeout the proof that it extends what it should. Signed by the leader, as in the paper.
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct Proposal {
+    pub(super) block: Arc<Block>,
+    pub(super) agg: Option<AggQc>,
+}
+
+const SPECIALS: &[Special<Msg>] = &[
+    Special::small("new-view", ".justify=genesis", |msg, liar| match msg {
+        Msg::NewView(m) => edit(m, liar, |m| report_genesis(&mut m.justify)),
+        _ => false,
+    }),
+    Special::small("proposal", ".justify=genesis+parent", |msg, liar| match msg {
+        Msg::Proposal(m) => edit(m, liar, |m| on_genesis(Arc::make_mut(&mut m.block))),
+        _ => false,
+    }),
+];

@@ -1,0 +1,33 @@
+//! Lies that change several fields of a message at once, so that they fit together.
+
+use turncoat_core::prelude::*;
+
+use super::certs::{Qc, genesis};
+use super::tree::{Block, GENESIS};
+
+/// Reports the certificate of the first block in the place of a later one: hides a lock.
+pub(super) fn report_genesis(qc: &mut Qc) -> bool {
+    let genesis = genesis();
+    let lie = *qc != genesis;
+    *qc = genesis;
+    lie
+}
+
+/// Makes a block the child of the first one, whatever justifies it.
+pub(super) fn child_of_genesis(block: &mut Block) -> bool {
+    let lie = block.parent != GENESIS;
+    (block.parent, block.height) = (GENESIS, Slot(1));
+    lie
+}
+
+/// Puts a block on top of the first one: a good block, but another one than the certificates call for.
+pub(super) fn on_genesis(block: &mut Block) -> bool {
+    child_of_genesis(block) && report_genesis(&mut block.justify)
+}
+
+/// Lies under a signature; says whether anything changed.
+pub(super) fn edit<T>(signed: &mut Signed<T>, liar: &Liar<'_>, lie: impl FnOnce(&mut T) -> bool) -> bool {
+    let mut changed = false;
+    liar.edit(signed, |body| changed = lie(body));
+    changed
+}

@@ -1,0 +1,128 @@
+//! Sync HotStuff (Abraham, Malkhi, Nayak, Ren and Yin): n = 2f+1, messages between correct replicas take at most Δ.
+//!
+//! The leader proposes a block with the certificate of its parent. A replica that votes for it passes the proposal on,
+//! sends its vote to all, and decides the block 2Δ later if it has seen no other proposal of the leader by then: within
+//! Δ of its vote all correct replicas have the block, and within another Δ it would have heard of a contradiction. f+1
+//! votes are a certificate, with which the leader goes on. Who gets nothing for too long, or two proposals that
+//! contradict each other, blames the leader; f+1 BLAMEs end the view. Certificates are ranked by view, then by height.
+//!
+//! **As it is now** (`sync-hotstuff`, the structure of S&P '20). On entering a view a replica locks on the highest
+//! certificate that it knows. The new leader shows one that is no lower than the locks (NEW-VIEW), and replicas vote
+//! for its block again: all proposals of a view are justified by certificates of that view.
+//!
+//! **The early version** (`sync-hotstuff-early`, of March 2019). The lock is the highest certificate at any moment, and the
+//! leader proposes on what the others report. A liar that keeps votes back makes a certificate out of them at the
+//! moment of its choice, and forces one replica to lock (Momose and Cruz, 2019). That breaks agreement, and, done
+//! again and again, keeps everybody from deciding. Half of the remedy does not help: not a lock that is set on
+//! entering a view only (`frozen-lock`), nor deafness between two views (`ignore-while-quitting`), nor both.
+//!
+//! Nothing here holds if a message between correct replicas is lost or late.
+
+use turncoat_core::prelude::*;
+
+use super::shelf::Fetching;
+use super::tree::Block;
+use super::{Timer, first_round, round_number, round_robin};
+
+mod messages;
+mod replica;
+mod view_change;
+
+use messages::Blame;
+pub use messages::Msg;
+pub use replica::Replica;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct SyncHotStuff;
+
+super::flags::family_flags! {
+    /// Deviations from Sync HotStuff. Each is read where the rule is that it breaks.
+    pub struct Flags {
+        no_equivocation_check: "two proposals of one leader may contradict each other",
+        commit_timer_kept: "what was voted for in a view is decided also if the view ends before",
+        blame_no_dedup: "BLAMEs are counted, not those who blame",
+        frozen_lock: "early version: the lock is set on entering a view only",
+        ignore_while_quitting: "early version: votes and certificates do not count between two views",
+    }
+}
+
+turncoat_core::config! {
+    /// Parameters; times are in ticks.
+    pub struct Config {
+        /// Δ: the longest that a message between correct replicas takes.
+        pub delta: Time = Time(20),
+        /// Whether this is the early version.
+        pub early: bool = false,
+        /// Whether who refuses a proposal blames the leader at once, or when its time is over.
+        pub blame_on_refuse: bool = true,
+        /// What is wrong.
+        pub flags: Flags = Flags::default(),
+    }
+}
+
+impl Protocol for SyncHotStuff {
+    const NAME: &'static str = "sync-hotstuff";
+    const ABOUT: &'static str =
+        "Sync HotStuff: decides by time, bears a minority of liars, counts on messages in time";
+    const FLAGS: &'static [Flag] = Flags::ALL;
+    const MARKS: &'static [&'static str] = &["fetch", "refuse", "equivocation", "blame", "quit"];
+    const STREAM: bool = true;
+    type Msg = Msg;
+    type Timer = Timer;
+    type Replica = Replica;
+    type Client = NoClient;
+    type Config = Config;
+
+    fn bound(_: &Config, f: usize) -> usize {
+        2 * f + 1
+    }
+
+    fn quorum(cluster: &Cluster) -> usize {
+        cluster.weak()
+    }
+
+    fn validate(config: &Config) -> Result<(), String> {
+        ensure(config.delta >= Time(1), "`delta` is at least 1")
+    }
+
+    fn leader(view: View, cluster: &Cluster) -> NodeId {
+        round_robin(view, cluster)
+    }
+
+    fn origin() -> RoundKey {
+        first_round()
+    }
+
+    /// Five rounds to a view: STATUS, NEW-VIEW, PROPOSE, VOTE, BLAME.
+    fn number(key: RoundKey) -> u32 {
+        round_number(key, 5)
+    }
+
+    fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
+        Replica::new(*config, cluster)
+    }
+
+    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
+        NoClient
+    }
+
+    /// A BLAME beside an own vote: honest code is content with what it votes for.
+    fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
+        let Msg::Vote(vote) = like else { return None };
+        let blame = Blame { view: vote.view };
+        (Msg::KINDS[usize::from(kind)] == "blame").then(|| Msg::Blame(signer.sign(blame)))
+    }
+}
+
+impl Fetching for SyncHotStuff {
+    const FETCH: fn(Digest) -> Msg = Msg::Fetch;
+    const BLOCK: fn(Arc<Block>) -> Msg = Msg::Block;
+}
+
+/// The protocol and its named variants.
+pub fn entries() -> Vec<Entry> {
+    let early = Config { early: true, ..Config::default() };
+    let about = "Sync HotStuff of March 2019: liars can force replicas to lock";
+    vec![Entry::of::<SyncHotStuff>(), Entry::variant::<SyncHotStuff>("sync-hotstuff-early", about, &early)]
+}

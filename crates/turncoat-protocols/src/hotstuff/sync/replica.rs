@@ -1,0 +1,352 @@
+//! A replica of Sync HotStuff: its state and its rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use turncoat_core::prelude::*;
+
+use super::messages::{Blame, Msg};
+use super::{Config, SyncHotStuff};
+use crate::hotstuff::Timer;
+use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis};
+use crate::hotstuff::shelf::Shelf;
+use crate::hotstuff::tree::{Block, Tree};
+use crate::hotstuff::wait;
+
+pub(super) type Cx<'a> = Context<'a, SyncHotStuff>;
+
+/// What a replica knows and has done in its view.
+#[derive(Clone, Default, Debug, Hash, Serialize)]
+pub(super) struct Round {
+    /// The blocks that the leader has shown, and the highest of them: as long as it does not contradict itself, that one
+    /// extends all others.
+    pub(super) shown: BTreeSet<Digest>,
+    pub(super) highest: Digest,
+    /// Its proposals that this replica has voted for.
+    pub(super) voted: Vec<Digest>,
+    /// Whether two proposals contradict each other.
+    pub(super) equivocated: bool,
+    /// Whether it has voted for the block of a NEW-VIEW.
+    pub(super) renewed: bool,
+    pub(super) blamed: bool,
+    pub(super) blames: Ballots<Blame>,
+    /// BLAMEs beyond one per replica, which count for nothing unless `blame_no_dedup`.
+    pub(super) repeats: Vec<Signed<Blame>>,
+    /// The leader's: whose certificate it waits for to propose the next block.
+    pub(super) awaited: Option<Digest>,
+}
+
+/// A replica of Sync HotStuff.
+#[derive(Clone, Debug, Hash, Serialize)]
+pub struct Replica {
+    pub(super) config: Config,
+    pub(super) tree: Tree,
+    pub(super) shelf: Shelf<Msg>,
+    pub(super) view: View,
+    /// Whether this view is over, and the next one has not begun.
+    pub(super) quitting: bool,
+    /// The highest certificate that it knows.
+    pub(super) high_qc: Qc,
+    pub(super) lock: Qc,
+    /// The votes for each block, also of other views.
+    pub(super) votes: BTreeMap<View, BTreeMap<Digest, Tally>>,
+    /// Certificates whose blocks are not here yet.
+    pub(super) blockless: Vec<Qc>,
+    pub(super) round: Round,
+}
+
+impl Replica {
+    pub(super) fn new(config: Config, cluster: &Cluster) -> Self {
+        Self {
+            config,
+            tree: Tree::new(config.flags.checks(cluster.weak(), cluster.n)),
+            shelf: Shelf::new(Time(2 * config.delta.0)),
+            view: View(0),
+            quitting: false,
+            high_qc: genesis(),
+            lock: genesis(),
+            votes: BTreeMap::new(),
+            blockless: Vec::new(),
+            round: Round::default(),
+        }
+    }
+
+    pub(super) const fn deltas(&self, many: u64) -> Time {
+        Time(many * self.config.delta.0)
+    }
+
+    // --- certificates and locks -------------------------------------------------------------------------------
+
+    /// Certificates are ranked by view, then by height.
+    pub(super) fn rank(&self, qc: &Qc) -> (View, Slot) {
+        (qc.view, self.tree.height(qc.block).unwrap_or_default())
+    }
+
+    /// Learns a good certificate whose block is here. In the early version the lock follows, at any time: also between two
+    /// views, and also if the certificate is of an old one.
+    pub(super) fn learn(&mut self, qc: &Qc, cx: &mut Cx<'_>) {
+        let flags = self.config.flags;
+        let deaf = self.quitting && flags.ignore_while_quitting;
+        if self.rank(qc) > self.rank(&self.high_qc) && !deaf {
+            self.high_qc = qc.clone();
+            if self.config.early && !flags.frozen_lock {
+                self.lock = qc.clone();
+                cx.note(|| format!("is locked on block {} of view {}", qc.block, qc.view));
+            }
+        }
+    }
+
+    /// Whether a certificate is good and its block is here; if only the block is missing, the message waits.
+    pub(super) fn knows(&mut self, qc: &Qc, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) -> bool {
+        let gap = self.tree.gap(qc.block);
+        let good = self.tree.checks.certified(qc);
+        if let Some(missing) = gap.filter(|_| good) {
+            self.shelf.keep(from, msg);
+            self.shelf.fetch(missing, from, cx);
+        }
+        good && gap.is_none()
+    }
+
+    /// Whether a message is of this view. Later ones are kept.
+    pub(super) fn is_now(&mut self, from: NodeId, view: View, msg: &Msg) -> bool {
+        if view > self.view {
+            self.shelf.keep(from, msg);
+        }
+        view == self.view
+    }
+
+    pub(super) fn is_leader(&self, signed: bool, signer: NodeId, view: View, cx: &Cx<'_>) -> bool {
+        signed && (signer == cx.leader(view) || self.tree.checks.no_leader_check)
+    }
+
+    // --- the steady state -------------------------------------------------------------------------------------
+
+    pub(super) fn propose(&mut self, cx: &mut Cx<'_>) {
+        let block = self.tree.create(self.view, &self.high_qc, cx);
+        self.round.awaited = Some(block.id());
+        cx.broadcast(Msg::Propose(cx.sign(block)));
+    }
+
+    fn on_propose(&mut self, from: NodeId, m: &Signed<Arc<Block>>, msg: &Msg, cx: &mut Cx<'_>) {
+        let block: &Arc<Block> = m;
+        let checks = self.tree.checks;
+        if !self.is_leader(m.valid(), m.signer(), block.view, cx) || !checks.certified(&block.justify) {
+            return;
+        }
+        if self.knows(&block.justify, from, msg, cx) {
+            self.learn(&block.justify, cx);
+        } else if !checks.commit_skips_missing_parent {
+            return;
+        }
+        let skips = checks.commit_skips_missing_parent;
+        if !(skips || self.tree.gap(block.parent).is_none()) || !self.tree.is_good(block) {
+            return;
+        }
+        // Also a block that comes too late to be voted for may be certified.
+        let id = block.id();
+        if self.tree.get(id).is_none() {
+            self.tree.insert(block, cx);
+            self.shelf.stir();
+        }
+        if !self.is_now(from, block.view, msg)
+            || self.quitting
+            || !self.is_justified(block)
+            || self.round.shown.contains(&id)
+        {
+            return;
+        }
+        if !self.is_contradicted(id, msg, cx) {
+            self.consider(id, msg, cx);
+        }
+    }
+
+    /// A block is justified by a certificate of its own view; the first view has none. In the early version any will do.
+    fn is_justified(&self, block: &Block) -> bool {
+        let justify = &block.justify;
+        let renewed = justify.view == block.view || (block.view == View(1) && justify.view == View(0));
+        let earlier = self.config.early && justify.view <= block.view;
+        renewed || earlier || self.tree.checks.justify_view_unchecked
+    }
+
+    /// Passes a proposal on, and votes for it unless it conflicts with the lock. Two deltas later the block is decided.
+    fn consider(&mut self, id: Digest, msg: &Msg, cx: &mut Cx<'_>) {
+        cx.to_others(msg.clone());
+        if self.config.early && !self.tree.extends(id, self.lock.block) {
+            cx.mark("refuse");
+            cx.note(|| format!("refuses block {id}: it is locked on {}", self.lock.block));
+            if self.config.blame_on_refuse {
+                self.blame(cx);
+            }
+            return;
+        }
+        self.round.voted.push(id);
+        self.vote(id, cx);
+        cx.set_timer(Timer::Commit(id), self.deltas(2));
+        self.watch(3, cx);
+    }
+
+    pub(super) fn vote(&self, block: Digest, cx: &mut Cx<'_>) {
+        cx.broadcast(Msg::Vote(cx.sign(Vote { phase: Phase::Prepare, view: self.view, block })));
+    }
+
+    /// Whether the leader has shown blocks in this view that contradict each other, this one included. Then nothing of it
+    /// is decided, and everybody hears of it.
+    pub(super) fn is_contradicted(&mut self, id: Digest, msg: &Msg, cx: &mut Cx<'_>) -> bool {
+        let conflict = self.tree.conflict(id, self.round.highest);
+        self.round.shown.insert(id);
+        if self.tree.height(id) > self.tree.height(self.round.highest) {
+            self.round.highest = id;
+        }
+        if conflict && !self.round.equivocated && !self.config.flags.no_equivocation_check {
+            cx.mark("equivocation");
+            cx.note(|| "sees two proposals that contradict each other".to_owned());
+            self.round.equivocated = true;
+            self.cancel_commits(cx);
+            cx.to_others(msg.clone());
+            self.blame(cx);
+        }
+        self.round.equivocated
+    }
+
+    /// A vote counts in any view and at any time.
+    fn on_vote(&mut self, from: NodeId, vote: &Signed<Vote>, cx: &mut Cx<'_>) {
+        let deaf = self.quitting && self.config.flags.ignore_while_quitting;
+        if vote.is_by(from) && !deaf {
+            let votes = self.votes.entry(vote.view).or_default().entry(vote.block).or_default();
+            votes.add(vote, self.tree.checks);
+            if let Some(qc) = votes.qc(self.tree.checks) {
+                self.certify(qc, cx);
+            }
+        }
+    }
+
+    fn votes(&self, view: View, block: Digest) -> Option<&Tally> {
+        self.votes.get(&view)?.get(&block)
+    }
+
+    /// Votes have made a certificate. It counts when its block is here.
+    fn certify(&mut self, qc: Qc, cx: &mut Cx<'_>) {
+        match self.tree.gap(qc.block) {
+            None => self.learn(&qc, cx),
+            Some(missing) => {
+                let voter = qc.voters().and(cx.others()).iter().next();
+                self.shelf.fetch(missing, voter.unwrap_or(cx.me()), cx);
+                self.blockless.push(qc);
+            }
+        }
+    }
+
+    /// A block was voted for two deltas ago, and nothing has happened since that speaks against it.
+    fn commit(&mut self, id: Digest, cx: &mut Cx<'_>) {
+        let view = self.tree.get(id).map_or(self.view, |block| block.view);
+        let vote = Vote { phase: Phase::Prepare, view, block: id };
+        let voters = self.votes(view, id).map_or(NodeSet::EMPTY, |votes| votes.voters(&vote));
+        self.tree.execute(id, voters, cx);
+    }
+
+    pub(super) fn cancel_commits(&self, cx: &mut Cx<'_>) {
+        self.round.voted.iter().for_each(|&id| cx.cancel_timer(Timer::Commit(id)));
+    }
+
+    // --- every event ------------------------------------------------------------------------------------------
+
+    fn handle(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::Status(m) => {
+                if self.knows(&m.qc, from, msg, cx) {
+                    self.learn(&m.qc, cx);
+                }
+            }
+            Msg::NewView(m) => self.on_new_view(from, m, msg, cx),
+            Msg::Propose(m) => self.on_propose(from, m, msg, cx),
+            Msg::Vote(vote) => self.on_vote(from, vote, cx),
+            Msg::Blame(m) => self.on_blame(from, m, msg),
+            Msg::BlameCert(m) => {
+                if self.is_now(from, m.view, msg) && !self.quitting && self.ends(m, cx) {
+                    self.quit(m.clone(), cx);
+                }
+            }
+            Msg::Fetch(id) => {
+                if let Some(block) = self.tree.get(*id) {
+                    cx.send(from, Msg::Block(block.clone()));
+                }
+            }
+            Msg::Block(block) => self.shelf.take(from, block, &mut self.tree, cx),
+        }
+        self.advance(cx);
+    }
+
+    /// Every rule whose guard now holds.
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        std::mem::take(&mut self.blockless).into_iter().for_each(|qc| self.certify(qc, cx));
+        if self.quitting {
+            return;
+        }
+        if let Some(cert) = self.blame_cert(cx) {
+            self.quit(cert, cx);
+        } else if self.high_qc.view == self.view && self.round.awaited == Some(self.high_qc.block) {
+            self.propose(cx);
+        }
+    }
+
+    fn settle(&mut self, cx: &mut Cx<'_>) {
+        while let Some(kept) = self.shelf.stirred() {
+            kept.iter().for_each(|(from, msg)| self.handle(*from, msg, cx));
+        }
+    }
+}
+
+impl Node<SyncHotStuff> for Replica {
+    fn on_start(&mut self, cx: &mut Cx<'_>) {
+        self.enter(View(1), cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        self.handle(from, msg, cx);
+        self.settle(cx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Blame => self.blame(cx),
+            Timer::Commit(id) => self.commit(id, cx),
+            Timer::Quit => self.enter(self.view.next(), cx),
+            Timer::Wait => self.lead(cx),
+            Timer::Fetch => self.shelf.retry(cx),
+            Timer::View => {}
+        }
+        self.settle(cx);
+    }
+
+    /// The timers are gone, the state is not: what was voted for waits for the next decision.
+    fn on_restart(&mut self, cx: &mut Cx<'_>) {
+        self.shelf.retry(cx);
+        if self.quitting { self.start_quit(cx) } else { self.start_watch(cx) }
+    }
+
+    fn on_suspect(&mut self, cx: &mut Cx<'_>) {
+        self.blame(cx);
+    }
+
+    /// Who blames the leader waits for others who do; before that, for the leader and for votes.
+    fn vitals(&self, cluster: &Cluster) -> Vitals {
+        let (view, round) = (self.view, &self.round);
+        let last = round.voted.last().copied();
+        let votes = last.and_then(|id| self.votes(view, id)).map(Tally::best);
+        let unrenewed = !self.config.early && view > View(1) && !round.renewed;
+        let waits = match (self.quitting, round.blamed) {
+            (true, _) => [None, None],
+            (_, true) => [wait("blame", view, round.blames.seen(), cluster.weak()), None],
+            _ => [
+                wait(if unrenewed { "new-view" } else { "propose" }, view, NodeSet::EMPTY, 1),
+                votes.and_then(|have| wait("vote", view, have, self.tree.checks.quorum)),
+            ],
+        };
+        let prepared = if self.config.early { last.unwrap_or(self.lock.block) } else { self.high_qc.block };
+        let [first, second] = waits;
+        let waits = [first, second, self.shelf.wait(&self.tree)];
+        let vitals = self.tree.vitals(view, prepared, self.lock.block, waits);
+        Vitals { changing_view: self.quitting, ..vitals }
+    }
+
+    open_state!();
+}

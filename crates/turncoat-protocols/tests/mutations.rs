@@ -1,0 +1,26 @@
+//! The mutation tables of all protocols, as files that people can read. `TURNCOAT_BLESS=1` writes them anew.
+
+use turncoat_core::message::{Message, MutationTable};
+use turncoat_protocols::{hotstuff, pbft};
+
+fn is_golden<M: Message>(name: &str) {
+    let path = format!("{}/tests/golden/{name}-mutations.txt", env!("CARGO_MANIFEST_DIR"));
+    let table: Vec<String> = MutationTable::of::<M>()
+        .iter()
+        .map(|(name, scope)| format!("{name} {scope:?}\n").to_lowercase())
+        .collect();
+    #[expect(clippy::disallowed_methods, reason = "a switch for people, not for runs")]
+    if std::env::var("TURNCOAT_BLESS").is_ok() {
+        std::fs::write(&path, table.concat()).unwrap();
+    }
+    assert_eq!(table.concat(), std::fs::read_to_string(&path).unwrap(), "{path}");
+}
+
+#[test]
+fn the_tables_of_mutations_are_the_golden_ones() {
+    is_golden::<pbft::Msg>("pbft");
+    is_golden::<hotstuff::basic::Msg>("hotstuff");
+    is_golden::<hotstuff::chained::Msg>("hotstuff-chained");
+    is_golden::<hotstuff::fast::Msg>("fast-hotstuff");
+    is_golden::<hotstuff::sync::Msg>("sync-hotstuff");
+}
