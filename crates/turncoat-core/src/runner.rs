@@ -23,6 +23,8 @@ pub trait Runner {
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    /// The beginning of the same run, up to an event.
+    fn record_up_to(&mut self, scenario: &Scenario, step: u64) -> Result<Recording, ScenarioError>;
     /// The same run, with a sample of the correct replicas at the end of each round.
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
     /// Whether the scenario could run.
@@ -51,6 +53,11 @@ impl<P: Protocol> Runner for Sim<P> {
         let outcome = self.run();
         Ok((outcome, self.recording()))
     }
+    fn record_up_to(&mut self, scenario: &Scenario, step: u64) -> Result<Recording, ScenarioError> {
+        self.reset_recording(scenario)?;
+        self.run_up_to(step);
+        Ok(self.recording())
+    }
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run_sampled())
@@ -73,7 +80,7 @@ impl<P: Protocol> Runner for Sim<P> {
 }
 
 /// A protocol, or a named variant of one, as the command line knows it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,

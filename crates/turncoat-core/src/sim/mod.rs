@@ -289,6 +289,11 @@ impl<P: Protocol> Sim<P> {
         })
     }
 
+    /// Runs so many events, or to the end.
+    pub fn run_up_to(&mut self, step: u64) -> Outcome {
+        self.drive(|sim| sim.io.step >= step)
+    }
+
     /// Runs to the end, or until it is `over`: that is asked after each event.
     fn drive(&mut self, mut over: impl FnMut(&Self) -> bool) -> Outcome {
         let mut stopped = false;
@@ -489,9 +494,9 @@ impl<P: Protocol> Sim<P> {
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);
-            let why = match end {
-                End::Limit(limit) => format!("when the run was cut off by its limit on {limit}"),
-                _ => "and nothing is left to happen".to_owned(),
+            let detail = match end {
+                End::Limit(limit) => format!("{missing} within the limit on {limit}"),
+                _ => format!("{missing}, and nothing is left to happen"),
             };
             let step = self.io.step;
             self.io.ledger.violate(Violation {
@@ -500,7 +505,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
-                detail: format!("{missing}, {why}"),
+                detail,
             });
         }
         Outcome {
