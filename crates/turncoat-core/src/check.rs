@@ -209,17 +209,13 @@ impl Ledger {
         }
         // Logs start at slot 0 or 1.
         let last = self.last[seat.index()].replace(slot);
-        match last {
-            Some(last) if self.gap_free && slot != last.next() => {
-                self.violate(integrity(
-                    "order",
-                    format!("{node} decided slot {slot} right after slot {last}"),
-                ));
-            }
-            None if self.gap_free && slot > Slot(1) => {
-                self.violate(integrity("order", format!("{node} decided slot {slot} before any other")));
-            }
-            _ => {}
+        let next = last.map_or(slot.min(Slot(1)), Slot::next);
+        if self.gap_free && slot != next {
+            let detail = match slot > next {
+                true => format!("{node} decided slot {slot} before slot {next}"),
+                false => format!("{node} decided slot {slot} when slot {next} was next"),
+            };
+            self.violate(integrity("order", detail));
         }
         for request in requests {
             if let Some(earlier) = self.executed.insert((seat, request.client, request.ts), slot)

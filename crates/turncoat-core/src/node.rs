@@ -266,13 +266,6 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The leader of `view` in protocol `P`: the scenario's table, else the protocol's rule.
-    pub(crate) fn leader<P: Protocol>(&self, view: View) -> NodeId {
-        let nth = P::nth_view(view) as usize;
-        let prescribed = nth.checked_sub(1).and_then(|index| self.leaders.get(index));
-        prescribed.copied().unwrap_or_else(|| P::leader(view, self))
-    }
-
     /// More than half of the correct replicas whatever the faulty ones say: 2f+1 of 3f+1. Any two quorums
     /// share a correct replica.
     pub const fn quorum(&self) -> usize {
@@ -307,6 +300,15 @@ pub struct ClientWork {
     pub ops: Vec<(Op, Time, bool)>,
 }
 
+/// See [`Context::leader`].
+pub(crate) fn leader<P: Protocol>(view: View, cluster: &Cluster) -> NodeId {
+    let nth = P::nth_view(view) as usize;
+    match nth.checked_sub(1).and_then(|index| cluster.leaders.get(index)) {
+        Some(&leader) => leader,
+        None => P::leader(view, cluster),
+    }
+}
+
 /// All that a node may do to the world.
 pub struct Context<'a, P: Protocol> {
     pub(crate) me: NodeId,
@@ -333,7 +335,7 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        self.cluster.leader::<P>(view)
+        leader::<P>(view, self.cluster)
     }
 
     /// Whether this node leads `view`.

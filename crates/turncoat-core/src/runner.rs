@@ -1,9 +1,11 @@
 //! Erasure: protocols by name, runs without types.
 
 use crate::flags::Flag;
+use crate::ids::{NodeId, View};
 use crate::message::{Message, MutationTable};
-use crate::node::Protocol;
+use crate::node::{Cluster, Protocol, leader};
 use crate::outcome::{Outcome, Violation};
+use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
@@ -97,7 +99,7 @@ impl<P: Protocol> Runner for Sim<P> {
 }
 
 /// A protocol, or a named variant of one, as the command line knows it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
@@ -117,6 +119,10 @@ pub struct Entry {
     pub kinds: &'static [&'static str],
     /// The mutation table of its messages.
     pub mutations: fn() -> MutationTable,
+    /// What the labels in its messages mean.
+    pub letters: fn() -> Vec<Letter>,
+    /// The leader of a view.
+    pub leader: fn(View, &Cluster) -> NodeId,
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
     make: fn(toml::Table) -> Box<dyn Runner>,
@@ -144,6 +150,12 @@ impl Entry {
             marks: P::MARKS,
             kinds: P::Msg::KINDS,
             mutations: MutationTable::of::<P::Msg>,
+            letters: || {
+                let mut letters = Vec::new();
+                P::Msg::letters(&mut letters);
+                letters
+            },
+            leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
         }

@@ -498,7 +498,10 @@ impl<P: Protocol> Sim<P> {
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);
-            let why = if end == End::Quiet { "nothing is left to happen" } else { "still busy at the limit" };
+            let detail = match end {
+                End::Limit(limit) => format!("{missing} within the limit on {limit}"),
+                _ => format!("{missing}, and nothing is left to happen"),
+            };
             let step = self.io.step;
             self.io.ledger.violate(Violation {
                 property: Property::Termination,
@@ -506,7 +509,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
-                detail: format!("{missing}, {why} ({rule})"),
+                detail,
             });
         }
         Outcome {

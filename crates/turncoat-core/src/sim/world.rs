@@ -8,7 +8,7 @@ use super::Sim;
 use crate::hash::Digest;
 use crate::ids::{NodeId, Seat, Time, View};
 use crate::net::Header;
-use crate::node::Protocol;
+use crate::node::{Protocol, leader};
 use crate::tokens::{self, Token};
 
 /// A run at a moment.
@@ -54,7 +54,7 @@ impl<P: Protocol> Moment for Sim<P> {
     }
 
     fn leader(&self, view: View) -> NodeId {
-        self.cluster.leader::<P>(view)
+        leader::<P>(view, &self.cluster)
     }
 
     fn commits(&self) -> u32 {

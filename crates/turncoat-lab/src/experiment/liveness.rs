@@ -103,7 +103,11 @@ impl Experiment {
             let timed = self.rows.iter().zip(results).filter_map(|(row, it)| Some((row, it, row.seconds?)));
             let timed: Vec<_> = timed.collect();
             if !timed.is_empty() {
-                let _ = writeln!(text, "\n{}, seconds per run of {runs}, mean and standard deviation:\n", variant.name);
+                let _ = writeln!(
+                    text,
+                    "\n{}, seconds per run of {runs}, mean and standard deviation:\n",
+                    variant.name
+                );
                 let head = ["virtual time", "real time", "published"];
                 let row = |(row, it, [mean, std]): &(&Row, &Watched, [f64; 2])| {
                     let real = format!("~{:.6}", it.seconds / runs.max(1) as f64);
@@ -115,8 +119,7 @@ impl Experiment {
             let mut lines = lines.iter().filter(|line| line.variant == variant.name).peekable();
             if lines.peek().is_some() {
                 let _ = writeln!(text, "\n{}, {runs} runs, ours / published:\n", variant.name);
-                let head =
-                    ["threshold", "time", "length", "% safety", "% liveness", "% false", "% refuted"];
+                let head = ["threshold", "time", "length", "% safety", "% liveness", "% false", "% refuted"];
                 table(&mut text, head.into_iter(), lines.map(|line| (line.name(), line.cells())));
             }
         }
@@ -133,7 +136,8 @@ impl Experiment {
         let mut lines = Vec::new();
         for (i, watched) in results.iter().enumerate() {
             let (variant, row) = (&self.variants[i / self.rows.len()].name, &self.rows[i % self.rows.len()]);
-            let correct = bounds.and_then(|variant| results.get(variant * self.rows.len() + i % self.rows.len()));
+            let correct =
+                bounds.and_then(|variant| results.get(variant * self.rows.len() + i % self.rows.len()));
             let normal = correct.map(|watched| Spread::of(watched.traces.iter().map(|trace| trace.time)));
             for check in &row.checks {
                 let beyond = |normal: Spread| normal.beyond(check.threshold);
@@ -163,7 +167,9 @@ impl Row {
             return Ok(None);
         }
         let rounds = set.get("rounds").and_then(toml::Value::as_integer).and_then(|n| u32::try_from(n).ok());
-        rounds.map(Some).ok_or_else(|| "checks and seconds are about rounds: say in `set` how many".to_owned())
+        rounds
+            .map(Some)
+            .ok_or_else(|| "checks and seconds are about rounds: say in `set` how many".to_owned())
     }
 }
 
