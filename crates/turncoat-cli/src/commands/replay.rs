@@ -9,7 +9,7 @@ use serde::Serialize;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
 use turncoat_lab::corpus::differences;
-use turncoat_lab::lasso;
+use turncoat_lab::lasso::{self, Proof};
 
 use super::lasso::told;
 use crate::cases::{Case, Cases, Verdict};
@@ -65,6 +65,9 @@ struct Replayed<'a> {
     #[serde(flatten)]
     shown: &'a Shown<'a>,
     expect: &'a Option<Expect>,
+    /// What `expect.lasso` proves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<&'a Proof>,
     differs: &'a [String],
 }
 
@@ -96,7 +99,8 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     }
     let shown = Shown::new(&entry, &scenario, &outcome);
     if args.output.json() {
-        out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
+        let (expect, proof) = (&scenario.expect, proof.as_ref().and_then(|proof| proof.as_ref().ok()));
+        out::json("replay", Replayed { shown: &shown, expect, proof, differs: &differs })?;
     } else {
         shown.print(&scenario)?;
         if let (Some(lasso), Some(Ok(proof))) = (&lasso, &proof) {
