@@ -209,17 +209,13 @@ impl Ledger {
         }
         // Logs start at slot 0 or 1.
         let last = self.last[seat.index()].replace(slot);
-        match last {
-            Some(last) if self.gap_free && slot != last.next() => {
-                self.violate(integrity(
-                    "order",
-                    format!("{node} decided slot {slot} right after slot {last}"),
-                ));
-            }
-            None if self.gap_free && slot > Slot(1) => {
-                self.violate(integrity("order", format!("{node} decided slot {slot} before any other")));
-            }
-            _ => {}
+        let next = last.map_or(slot.min(Slot(1)), Slot::next);
+        if self.gap_free && slot != next {
+            let detail = match slot > next {
+                true => format!("{node} decided slot {slot} before slot {next}"),
+                false => format!("{node} decided slot {slot} when slot {next} was next"),
+            };
+            self.violate(integrity("order", detail));
         }
         for request in requests {
             if let Some(earlier) = self.executed.insert((seat, request.client, request.ts), slot)
@@ -275,12 +271,21 @@ impl Ledger {
         }
     }
 
+    /// The network is calm. What has to be decided from now on can be said in slots.
+    pub(crate) fn calm(&mut self) {
+        if let Goal::Again(more) = self.goal {
+            let decided = self.decided.keys().map(|(_, slot)| slot.0).max().unwrap_or(0);
+            self.goal = Goal::Height(decided.saturating_add(more));
+        }
+    }
+
     /// What is missing for the goal, where `expected` requests have to complete.
     pub(crate) fn missing(&self, expected: usize) -> String {
         match self.goal {
             Goal::Replies => format!("{} of {expected} requests completed", self.completed.len()),
             Goal::Committed => "not all correct replicas have decided all requests".to_owned(),
             Goal::Height(height) => format!("not all correct replicas have reached slot {height}"),
+            Goal::Again(_) => "the network has not calmed down".to_owned(),
             Goal::None => String::new(),
         }
     }
@@ -302,7 +307,7 @@ impl Ledger {
                 self.completed.len().max(owed.len()) >= expected
                     && live.filter(|&seat| self.correct.contains(seat)).all(has_all)
             }
-            Goal::None => false,
+            Goal::None | Goal::Again(_) => false,
             Goal::Height(height) => {
                 let mut live = live.filter(|&seat| self.correct.contains(seat));
                 live.all(|seat| self.last[seat.index()].is_some_and(|last| last.0 >= height))

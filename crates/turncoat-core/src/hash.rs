@@ -50,7 +50,6 @@ pub fn stable_hash(purpose: u64, value: &(impl Hash + ?Sized)) -> u64 {
 
 /// The digest of some content: D(m) in the papers. Collision-free for all that a run can produce.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Digest(pub u64);
 
 impl Digest {

@@ -355,7 +355,7 @@ macro_rules! number {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 let capped = if s.is_human_readable() { (self.0 as u64).min(i64::MAX as u64) } else { self.0 as u64 };
-                <$raw>::serialize(&(capped as $raw), s)
+                s.serialize_newtype_struct(stringify!($name), &(capped as $raw))
             }
         }
 

@@ -47,6 +47,7 @@ pub mod sim;
 pub mod story;
 pub mod strategy;
 pub mod timers;
+pub mod tokens;
 pub mod views;
 pub mod votes;
 mod wheel;

@@ -21,6 +21,7 @@ use crate::rng::{Purpose, Rng};
 use crate::scenario::{ScenarioError, Workload, invalid};
 use crate::sign::{Signed, Signer};
 use crate::sim::Io;
+use crate::tokens::{self, Token};
 
 /// A consensus protocol: its messages, timers, nodes and parameters.
 pub trait Protocol: Sized + 'static {
@@ -37,11 +38,14 @@ pub trait Protocol: Sized + 'static {
     /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
     /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
     const STREAM: bool = false;
+    /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
+    /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
+    const VIEW_DELAYS: u64 = 8;
 
     /// Its messages.
     type Msg: Message;
     /// The keys of its timers.
-    type Timer: Copy + Ord + Hash + Debug + 'static;
+    type Timer: Copy + Ord + Hash + Debug + Serialize + 'static;
     /// Its replicas.
     type Replica: Node<Self>;
     /// Its clients, usually the stock [`crate::client::QuorumClient`].
@@ -149,6 +153,12 @@ pub trait Node<P: Protocol>: 'static {
     fn state(&self) -> Option<&dyn State> {
         None
     }
+    /// All of the state that decides what the node will do, as tokens; false if it cannot be shown. By default all of
+    /// the state: leave out what grows for ever and no longer matters, else no state ever comes back. Of a tree of
+    /// blocks only those matter that are `live`: somebody names them.
+    fn essence(&self, _live: &[Digest], out: &mut Vec<Token>) -> bool {
+        self.state().map(|state| state.tokens(out)).is_some()
+    }
 }
 
 /// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
@@ -167,6 +177,8 @@ pub trait State {
     }
     /// As Rust shows it.
     fn debug(&self) -> String;
+    /// As tokens.
+    fn tokens(&self, out: &mut Vec<Token>);
 }
 
 impl<T: Hash + Debug + Serialize> State for T {
@@ -178,6 +190,9 @@ impl<T: Hash + Debug + Serialize> State for T {
     }
     fn debug(&self) -> String {
         format!("{self:?}")
+    }
+    fn tokens(&self, out: &mut Vec<Token>) {
+        tokens::write(self, out);
     }
 }
 
@@ -285,6 +300,15 @@ pub struct ClientWork {
     pub ops: Vec<(Op, Time, bool)>,
 }
 
+/// See [`Context::leader`].
+pub(crate) fn leader<P: Protocol>(view: View, cluster: &Cluster) -> NodeId {
+    let nth = P::nth_view(view) as usize;
+    match nth.checked_sub(1).and_then(|index| cluster.leaders.get(index)) {
+        Some(&leader) => leader,
+        None => P::leader(view, cluster),
+    }
+}
+
 /// All that a node may do to the world.
 pub struct Context<'a, P: Protocol> {
     pub(crate) me: NodeId,
@@ -311,11 +335,7 @@ impl<P: Protocol> Context<'_, P> {
 
     /// The leader of `view`: the scenario's table, else the protocol's rule.
     pub fn leader(&self, view: View) -> NodeId {
-        let nth = P::nth_view(view) as usize;
-        match nth.checked_sub(1).and_then(|index| self.cluster.leaders.get(index)) {
-            Some(&leader) => leader,
-            None => P::leader(view, self.cluster),
-        }
+        leader::<P>(view, self.cluster)
     }
 
     /// Whether this node leads `view`.

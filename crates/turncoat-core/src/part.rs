@@ -59,6 +59,9 @@ pub struct Change {
     pub is: String,
 }
 
+/// A label in a trace, and what it means: `h`, `its last stable checkpoint`.
+pub type Letter = (&'static str, &'static str);
+
 /// A part as [`Part::describe`] writes it.
 pub(crate) struct Described<'a, T>(pub(crate) &'a T);
 
@@ -144,6 +147,9 @@ pub trait Part: Clone {
 
     /// Writes the part for people: `view=0 seq=1`.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Appends the labels that [`Part::describe`] writes, each with what its field's documentation says.
+    fn letters(_found: &mut Vec<Letter>) {}
 
     /// Names what differs in `lie`, each field by a name that starts with `path`.
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
@@ -340,6 +346,9 @@ impl<T: Part> Part for Option<T> {
             Some(part) => part.describe(f),
         }
     }
+    fn letters(found: &mut Vec<Letter>) {
+        T::letters(found);
+    }
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
         match (self, lie) {
             (Some(part), Some(lie)) => part.changes(lie, path, found),
@@ -395,6 +404,9 @@ impl<T: Part> Part for Vec<T> {
         }
         f.write_str("]")
     }
+    fn letters(found: &mut Vec<Letter>) {
+        T::letters(found);
+    }
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
         if self.len() != lie.len() {
             return differ(path, Described(self).to_string(), Described(lie).to_string(), found);
@@ -443,14 +455,15 @@ impl<T: Part + PartialEq> Part for Signed<T> {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)?;
-        f.write_str(if self.valid() { "" } else { " (bad signature)" })
+        if self.valid() { Ok(()) } else { write!(f, " (bad signature of {})", self.signer()) }
+    }
+    fn letters(found: &mut Vec<Letter>) {
+        T::letters(found);
     }
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
         T::changes(self, lie, path, found);
-        let words = |signed: &Self| match signed.valid() {
-            true => format!("of {}", signed.signer()),
-            false => "bad".to_owned(),
-        };
+        let words =
+            |signed: &Self| format!("{} of {}", if signed.valid() { "good" } else { "bad" }, signed.signer());
         differ(&format!("{path}.signature"), words(self), words(lie), found);
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
@@ -494,7 +507,10 @@ impl<T: Part + PartialEq> Part for Cert<T> {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         T::describe(self, f)?;
-        write!(f, ") by {:?}{}", self.signers(), if self.valid() { "" } else { " (bad signature)" })
+        write!(f, ") by {:?}{}", self.signers(), if self.valid() { "" } else { " (forged)" })
+    }
+    fn letters(found: &mut Vec<Letter>) {
+        T::letters(found);
     }
     fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
         self.edit(keys, |body| body.substitute(old, new, keys))
@@ -513,6 +529,9 @@ impl<T: Part> Part for Arc<T> {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::describe(self, f)
+    }
+    fn letters(found: &mut Vec<Letter>) {
+        T::letters(found);
     }
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
         T::changes(self, lie, path, found);

@@ -1,13 +1,15 @@
 //! Erasure: protocols by name, runs without types.
 
 use crate::flags::Flag;
+use crate::ids::{NodeId, View};
 use crate::message::{Message, MutationTable};
-use crate::node::Protocol;
+use crate::node::{Cluster, Protocol, leader};
 use crate::outcome::{Outcome, Violation};
+use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sim::{Sample, Sim};
+use crate::sim::{Moment, Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
 pub trait Runner {
@@ -20,9 +22,23 @@ pub trait Runner {
         enough: &dyn Fn(&Violation) -> bool,
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
+    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+        self.record_until(scenario, &mut |_| false)
+    }
+    /// The same run, shown after each event, which stops when that is enough, with all that happened up to then.
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError>;
     /// The same run, with a sample of the correct replicas at the end of each round.
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
+    /// The same run, shown after each event, which stops when that is enough.
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
     /// The same run, and what its messages and nodes are like.
@@ -44,14 +60,26 @@ impl<P: Protocol> Runner for Sim<P> {
         self.reset(scenario)?;
         Ok(self.run_until(enough))
     }
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError> {
         self.reset_recording(scenario)?;
-        let outcome = self.run();
+        let outcome = self.run_watched(enough);
         Ok((outcome, self.recording()))
     }
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run_sampled())
+    }
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_watched(enough))
     }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)
@@ -71,7 +99,7 @@ impl<P: Protocol> Runner for Sim<P> {
 }
 
 /// A protocol, or a named variant of one, as the command line knows it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
@@ -91,6 +119,10 @@ pub struct Entry {
     pub kinds: &'static [&'static str],
     /// The mutation table of its messages.
     pub mutations: fn() -> MutationTable,
+    /// What the labels in its messages mean.
+    pub letters: fn() -> Vec<Letter>,
+    /// The leader of a view.
+    pub leader: fn(View, &Cluster) -> NodeId,
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
     make: fn(toml::Table) -> Box<dyn Runner>,
@@ -118,6 +150,12 @@ impl Entry {
             marks: P::MARKS,
             kinds: P::Msg::KINDS,
             mutations: MutationTable::of::<P::Msg>,
+            letters: || {
+                let mut letters = Vec::new();
+                P::Msg::letters(&mut letters);
+                letters
+            },
+            leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
         }

@@ -15,8 +15,9 @@
 //! }
 //!
 //! #[derive(Clone, PartialEq, Serialize, Deserialize, Part)]
-//! #[part(labels(v, n))]                                      // the fields' names in a trace, in order
+//! #[part(labels(v, n))]                                      // the fields' names in a trace, in order;
 //! struct PrePrepare {
+//!     /// The view.                                          // what is said to who does not know `v`
 //!     view: View,
 //!     seq: Slot,
 //!     #[part(skip)] padding: u64,                            // no liar touches it
@@ -35,7 +36,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, ItemFn, Result, parse_macro_input,
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, Ident, ItemFn, Lit, Meta,
+    MetaNameValue, Result, parse_macro_input,
 };
 
 /// Derives `Part` for a struct.
@@ -64,6 +66,7 @@ struct Member {
     binding: Ident,
     path: String,
     label: String,
+    about: String,
     skip: bool,
     ty: syn::Type,
 }
@@ -82,8 +85,14 @@ fn member(field: &Field, index: usize, lone: bool) -> Result<Member> {
         None if lone => String::new(),
         None => format!(".{index}"),
     };
-    let mut member =
-        Member { binding, path, label: name.unwrap_or_default(), skip: false, ty: field.ty.clone() };
+    let mut member = Member {
+        binding,
+        path,
+        label: name.unwrap_or_default(),
+        about: about(&field.attrs),
+        skip: false,
+        ty: field.ty.clone(),
+    };
     for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("part")) {
         attr.parse_nested_meta(|meta| {
             member.skip = meta.path.is_ident("skip");
@@ -91,6 +100,19 @@ fn member(field: &Field, index: usize, lone: bool) -> Result<Member> {
         })?;
     }
     Ok(member)
+}
+
+/// The first line of the documentation, as a part of a sentence.
+fn about(attrs: &[Attribute]) -> String {
+    let line = attrs.iter().filter(|attr| attr.path().is_ident("doc")).find_map(|attr| match &attr.meta {
+        Meta::NameValue(MetaNameValue { value: Expr::Lit(ExprLit { lit: Lit::Str(line), .. }), .. }) => {
+            Some(line.value())
+        }
+        _ => None,
+    });
+    let line = line.unwrap_or_default();
+    let mut chars = line.trim().trim_end_matches('.').chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn members(fields: &Fields) -> Result<Vec<Member>> {
@@ -115,6 +137,7 @@ struct Bodies {
     count: TokenStream,
     mutate: TokenStream,
     describe: TokenStream,
+    letters: TokenStream,
     changes: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
@@ -137,6 +160,11 @@ fn bodies(members: &[Member]) -> Bodies {
         let lead = if m.label.is_empty() { space.to_owned() } else { format!("{space}{}=", m.label) };
         quote! { f.write_str(#lead)?; <#ty as Part>::describe(#name, f)?; }
     });
+    let letters = members.iter().map(|Member { label, about, ty, .. }| {
+        // A label that says its own name needs no words.
+        let own = (!about.is_empty() && about != label).then(|| quote!(found.push((#label, #about));));
+        quote! { #own <#ty as Part>::letters(found); }
+    });
     Bodies {
         rows: quote! { #(<#types as Part>::mutations(depth, &format!("{path}{}", #paths), table);)* },
         count: quote! { 0 #(+ <#types as Part>::count(depth))* },
@@ -150,6 +178,7 @@ fn bodies(members: &[Member]) -> Bodies {
             )*
         },
         describe: quote! { #(#described)* },
+        letters: quote! { #(#letters)* },
         changes: quote! { #(#changes)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
@@ -194,7 +223,7 @@ fn imports() -> TokenStream {
     let kernel = kernel();
     quote! {
         #[allow(unused_imports)]
-        use #kernel::part::{Change, Depth, Liar, Mutation, Part};
+        use #kernel::part::{Change, Depth, Letter, Liar, Mutation, Part};
         #[allow(unused_imports)]
         use #kernel::{client::Request, ids::{NodeSet, Slot}, message::{Message, RoundKey}, sign::Signed};
     }
@@ -208,7 +237,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
         member.label = label.to_string();
     }
-    let Bodies { rows, count, mutate, describe, changes, requests, substitute } = bodies(&members);
+    let Bodies { rows, count, mutate, describe, letters, changes, requests, substitute } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
@@ -238,6 +267,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     #describe
                     Ok(())
                 }
+                fn letters(found: &mut Vec<Letter>) { #letters }
                 fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
                     let (Self #own, Self #other) = (self, lie);
                     #changes
@@ -311,6 +341,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let mut view_changes = Vec::new();
     let [mut kind_arms, mut round_arms, mut slot_arms, mut row_arms, mut count_arms] =
         [const { Vec::new() }; 5];
+    let mut letters_of_all = Vec::new();
     let [mut mutate_arms, mut describe_arms, mut change_arms, mut request_arms, mut substitute_arms] =
         [const { Vec::new() }; 5];
     for (i, variant) in data.variants.iter().enumerate() {
@@ -319,7 +350,8 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
         let (own, other) =
             (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
         let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
-        let Bodies { rows, count, mutate, describe, changes, requests, substitute } = bodies(&members);
+        let Bodies { rows, count, mutate, describe, letters, changes, requests, substitute } =
+            bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
         let slot_or_zero = round.slot.as_ref().map_or(quote!(Default::default()), |slot| quote!(#slot));
@@ -342,6 +374,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
             };
             #mutate
         }));
+        letters_of_all.push(letters);
         describe_arms.push(quote!(Self::#name #own => { f.write_str(#lead)?; #describe }));
         change_arms.push(quote!((Self::#name #own, Self::#name #other) => { #changes }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
@@ -399,6 +432,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#describe_arms)* }
                     Ok(())
                 }
+                fn letters(found: &mut Vec<Letter>) { #(#letters_of_all)* }
                 fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
                     #[allow(unreachable_patterns)]
                     match (self, lie) {

@@ -6,9 +6,128 @@
 
 use std::collections::BTreeSet;
 
+use std::fmt;
+
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
+use turncoat_core::ids::Time;
+use turncoat_core::outcome::End;
 use turncoat_core::sim::Sample;
+
+use crate::campaign::Record;
+
+/// A run as these methods look at it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The ends of its rounds.
+    pub samples: Vec<Sample>,
+    /// Whether it has reached its goal.
+    pub done: bool,
+    /// When it ended.
+    pub time: Time,
+}
+
+impl Trace {
+    /// A run of so many rounds, which are views and count from 1. What came after them says only whether it reached its
+    /// goal.
+    pub fn new(record: Record, rounds: u32) -> Self {
+        let Record { outcome, mut samples, .. } = record;
+        samples.retain(|sample| sample.view.0 <= rounds);
+        samples.shrink_to_fit();
+        Self { samples, done: outcome.end == End::Goal, time: outcome.time }
+    }
+
+    /// When the last of its rounds that ended was over.
+    pub fn duration(&self) -> Time {
+        self.samples.last().map_or(self.time, |sample| sample.time)
+    }
+}
+
+/// How a run comes under suspicion.
+#[derive(Clone, Copy, Debug)]
+pub enum Method<'a> {
+    /// So many rounds in a row have ended hot.
+    Temperature(usize),
+    /// It meets a state on a cycle, also, if that is true, on one of a single state.
+    Lasso(&'a Lassos, bool),
+    /// It has not reached its goal by this time.
+    TimeBound(Time),
+}
+
+impl Method<'_> {
+    /// The number of rounds after which a run is suspect.
+    fn suspects(self, run: &Trace) -> Option<usize> {
+        match self {
+            Self::Temperature(threshold) => temperature(&run.samples, threshold),
+            Self::Lasso(lassos, with_loops) => lassos.entered(&run.samples, with_loops),
+            Self::TimeBound(bound) => {
+                let rounds = || run.samples.iter().filter(|sample| sample.time <= bound).count();
+                (!run.done || run.time > bound).then(rounds)
+            }
+        }
+    }
+}
+
+/// The runs that a method suspects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Suspected {
+    /// How many.
+    pub runs: u64,
+    /// Of those, runs whose rounds ended without locks that exclude each other: the false positives of the paper.
+    pub unsplit: u64,
+    /// Of those, runs that reached their goal after all, when the network was whole and nobody did any harm.
+    pub refuted: u64,
+    /// After how many rounds they were suspect, in all.
+    rounds: u64,
+}
+
+impl Suspected {
+    /// What a method says about these runs.
+    pub fn by(method: Method<'_>, traces: &[Trace]) -> Self {
+        let mut all = Self::default();
+        for (run, rounds) in traces.iter().filter_map(|run| Some((run, method.suspects(run)?))) {
+            all.runs += 1;
+            all.unsplit += u64::from(!run.samples.last().is_some_and(|sample| sample.split));
+            all.refuted += u64::from(run.done);
+            all.rounds += rounds as u64;
+        }
+        all
+    }
+
+    /// After how many rounds a run was suspect, on average.
+    pub fn length(&self) -> Option<f64> {
+        (self.runs > 0).then(|| self.rounds as f64 / self.runs as f64)
+    }
+}
+
+/// How long runs take: mean and standard deviation, in ticks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    /// Of these times.
+    pub fn of(times: impl Iterator<Item = Time> + Clone) -> Self {
+        let count = times.clone().count().max(1) as f64;
+        let mean = times.clone().map(|time| time.0 as f64).sum::<f64>() / count;
+        let variance = times.map(|time| (time.0 as f64 - mean).powi(2)).sum::<f64>() / count;
+        Self { mean, deviation: variance.sqrt() }
+    }
+
+    /// The mean and so many standard deviations.
+    pub fn beyond(self, deviations: u32) -> Time {
+        Time((self.mean + f64::from(deviations) * self.deviation).round() as u64)
+    }
+}
+
+/// In seconds, where a tick is a millisecond.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} / {:.3}", self.mean / 1000.0, self.deviation / 1000.0)
+    }
+}
 
 /// The number of rounds after which the temperature reaches a threshold: so many rounds in a row have ended hot
 /// (algorithm 1).
@@ -30,6 +149,13 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The graph of these runs.
+    pub fn of(traces: &[Trace]) -> Self {
+        let mut graph = Self::default();
+        traces.iter().for_each(|run| graph.add(&run.samples));
+        graph
+    }
+
     /// Adds a run.
     pub fn add(&mut self, samples: &[Sample]) {
         for pair in samples.windows(2).filter(|pair| pair[0].hot && pair[1].hot) {
@@ -79,6 +205,7 @@ mod tests {
     fn run(states: &[u64]) -> Vec<Sample> {
         let sample = |(round, &state)| Sample {
             view: View(round as u32 + 1),
+            time: Time(10 * (round as u64 + 1)),
             state,
             split: state > 9,
             hot: state > 9,

@@ -1,7 +1,9 @@
 //! Replicas and clients under one roof.
 
+use crate::hash::Digest;
 use crate::ids::NodeId;
 use crate::node::{Cluster, Context, Node, Protocol, State, Vitals};
+use crate::tokens::Token;
 
 /// A replica or a client in its seat.
 pub(super) enum AnyNode<P: Protocol> {
@@ -44,6 +46,12 @@ impl<P: Protocol> AnyNode<P> {
         match self {
             Self::Replica(node) => node.state(),
             Self::Client(node) => node.state(),
+        }
+    }
+    pub(super) fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        match self {
+            Self::Replica(node) => node.essence(live, out),
+            Self::Client(node) => node.essence(live, out),
         }
     }
     pub(super) fn vitals(&self, cluster: &Cluster) -> Vitals {

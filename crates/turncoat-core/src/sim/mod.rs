@@ -47,9 +47,11 @@ mod rounds;
 mod sample;
 mod send;
 mod setup;
+mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
+pub use world::Moment;
 
 /// An action that cannot be carried out, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -288,6 +290,11 @@ impl<P: Protocol> Sim<P> {
         })
     }
 
+    /// Runs until whoever watches has seen enough, or to the end.
+    pub fn run_watched(&mut self, enough: &mut dyn FnMut(&dyn Moment) -> bool) -> Outcome {
+        self.drive(|sim| enough(sim))
+    }
+
     /// Runs to the end, or until it is `over`: that is asked after each event.
     fn drive(&mut self, mut over: impl FnMut(&Self) -> bool) -> Outcome {
         let mut stopped = false;
@@ -465,6 +472,7 @@ impl<P: Protocol> Sim<P> {
 
     fn calm_down(&mut self) {
         self.calm = true;
+        self.io.ledger.calm();
         self.look_step = u64::MAX;
         if let Some(bound) = self.network.bound {
             self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));
@@ -490,7 +498,10 @@ impl<P: Protocol> Sim<P> {
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
             let missing = self.io.ledger.missing(self.expected);
-            let why = if end == End::Quiet { "nothing is left to happen" } else { "still busy at the limit" };
+            let detail = match end {
+                End::Limit(limit) => format!("{missing} within the limit on {limit}"),
+                _ => format!("{missing}, and nothing is left to happen"),
+            };
             let step = self.io.step;
             self.io.ledger.violate(Violation {
                 property: Property::Termination,
@@ -498,7 +509,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
-                detail: format!("{missing}, {why} ({rule})"),
+                detail,
             });
         }
         Outcome {

@@ -48,17 +48,26 @@ impl Run {
             if !self.faces(node).is_empty() {
                 deeds.push(format!("had {} faces ({})", faces.len(), faces.join("; ")));
             }
-            for group in self.lies_of(node).iter().take(3) {
+            let groups = self.lies_of(node);
+            let mut lies: Vec<(String, Vec<String>)> = Vec::new();
+            for group in groups.iter().take(LINES / 2) {
                 let (copy, to) = (group[0], receivers(group));
-                let kind = copy.kind.to_uppercase();
-                deeds.push(match (&copy.lie, self.lie(copy)) {
-                    _ if withheld(copy) => format!("withheld {kind} from {to}"),
-                    (Some(Falsehood::MadeUp), _) => format!("made up a {kind} for {to}"),
-                    (_, Some(lie)) if lie.len() <= BRIEF => format!("lied to {to} ({kind}: {lie})"),
-                    (_, Some(_)) => format!("lied to {to} ({})", self.names.short(&copy.text)),
-                    _ => format!("lied to {to}"),
-                });
+                let (kind, short) = (copy.kind.to_uppercase(), self.names.short(&copy.text));
+                let (deed, what) = match (&copy.lie, self.lie(copy)) {
+                    _ if withheld(copy) => (format!("withheld messages from {to}"), kind),
+                    (Some(Falsehood::MadeUp), _) => (format!("made up messages for {to}"), short),
+                    (_, Some(lie)) if lie.len() <= BRIEF => {
+                        (format!("lied to {to}"), format!("{kind}: {lie}"))
+                    }
+                    _ => (format!("lied to {to}"), short),
+                };
+                match lies.iter_mut().find(|(known, _)| *known == deed) {
+                    Some((_, all)) => all.push(what),
+                    None => lies.push((deed, vec![what])),
+                }
             }
+            deeds.extend(lies.iter().map(|(deed, all)| format!("{deed} ({})", all.join("; "))));
+            deeds.extend((groups.len() > LINES / 2).then(|| "more of that kind".to_owned()));
             match deeds.is_empty() {
                 true => format!("{node} is Byzantine, and did nothing wrong."),
                 false => format!("{node}, which is Byzantine, {}.", and(deeds)),

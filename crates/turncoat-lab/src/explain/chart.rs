@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use turncoat_core::ids::SeatName;
+use turncoat_core::outcome::Property;
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 
 use super::read::Run;
+use super::values::Names;
 
 /// A sequence chart of a run, or of a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -161,7 +163,16 @@ impl Chart {
         shown.into_iter().filter_map(|i| Some((i, self.values.get(i)?.as_str()))).collect()
     }
 
-    /// The chart of a whole run.
+    /// With messages in short.
+    pub(super) fn labelled(mut self, names: &Names) -> Self {
+        for arrow in &mut self.arrows {
+            arrow.label = names.short(&arrow.text) + &arrow.label;
+            arrow.values = names.within(&arrow.text);
+        }
+        self
+    }
+
+    /// The chart of a whole run, without the labels of its messages.
     pub(super) fn of(run: &Run, title: String) -> Self {
         let mut seats: Vec<SeatName> = run.recording.standings.iter().map(|standing| standing.seat).collect();
         seats.sort_by_key(|seat| (!seat.node.is_client(), *seat));
@@ -171,12 +182,9 @@ impl Chart {
             to: place(copy.dst),
             sent: copy.sent,
             arrival: copy.arrival,
-            label: match copy.lie {
-                Some(Falsehood::Garbage) => format!("{} (garbled)", run.names.short(&copy.text)),
-                _ => run.names.short(&copy.text),
-            },
+            label: if copy.lie == Some(Falsehood::Garbage) { " (garbled)" } else { "" }.to_owned(),
             text: copy.text.clone(),
-            values: run.names.within(&copy.text),
+            values: Vec::new(),
             lie: run.lie(copy).filter(|_| copy.lie != Some(Falsehood::Garbage)),
             held: copy.held,
         };
@@ -194,6 +202,12 @@ impl Chart {
                     (Some(*seat), Sign::Completion, format!("has its result of request {ts}"))
                 }
                 What::Note { seat: Some(seat), text } if text == "stops" => {
+                    if run.crashes(*seat, event.step) {
+                        continue;
+                    }
+                    (Some(*seat), Sign::Stop, text.clone())
+                }
+                What::Note { seat: Some(seat), text } if text.starts_with("crashed") => {
                     (Some(*seat), Sign::Stop, text.clone())
                 }
                 What::Note { seat, text } => (*seat, Sign::Note, text.clone()),
@@ -202,7 +216,11 @@ impl Chart {
             marks.push(Mark { lifeline: seat.map(place), step: event.step, sign, text });
         }
         if let Some(violation) = &run.violation {
-            let text = format!("{} violated", violation.property);
+            let text = match violation.property {
+                Property::Crashed => "a correct node crashed".to_owned(),
+                Property::Custom => format!("{} violated", violation.rule),
+                property => format!("{property} violated"),
+            };
             let at = marks.partition_point(|mark| mark.step <= violation.step);
             marks.insert(at, Mark { lifeline: None, step: violation.step, sign: Sign::Violation, text });
         }

@@ -1,73 +1,127 @@
-//! Which of the protocol's deviations a violation needs.
+//! Which of the protocol's deviations a violation needs, and where they act.
 
 use std::sync::Arc;
 
 use toml::Value;
 use turncoat_core::outcome::Violation;
-use turncoat_core::runner::{Entry, Runner};
+use turncoat_core::runner::Runner;
 use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
+
+use super::acts::Act;
+use super::read::Run;
+use super::words::and;
+
+/// How many events are compared first.
+const SOON: u64 = 500;
 
 /// The deviations of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deviations {
-    /// How many are switched on.
-    pub(super) on: usize,
-    /// Those that suffice, and of which none can be left out, with what they do; all of them, if nothing is violated.
-    pub(super) needed: Vec<String>,
+    /// Those that are switched on.
+    on: Vec<Deviation>,
+    /// Whether something is violated.
+    violated: bool,
     /// Whether the same scenario violates nothing without any.
-    pub(super) cured: bool,
+    cured: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Deviation {
+    name: String,
+    about: &'static str,
+    /// Whether it is one of those that suffice, and of which none can be left out.
+    needed: bool,
+    /// What it made each node do first, those first whom the violation is about.
+    acts: Vec<Act>,
 }
 
 impl Deviations {
-    /// Leaves out one flag after the other, as long as the same rule is violated.
-    pub(super) fn of(
-        entry: &Entry,
-        scenario: &Scenario,
-        violation: Option<&Violation>,
-        runner: &mut dyn Runner,
-    ) -> Result<Self, ScenarioError> {
+    /// Leaves out one flag after the other, as long as the same rule is violated; and each alone, to see what differs.
+    pub(super) fn of(run: &Run, runner: &mut dyn Runner) -> Result<Self, ScenarioError> {
+        let Run { entry, scenario, violation, .. } = run;
         let named = scenario.protocol.config.get("flags").and_then(Value::as_array);
         let names = |flags: &Vec<Value>| flags.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         let on: Vec<String> = named.map_or_else(|| entry.preset_flags(), names);
-        let mut needed = on.clone();
+        let without = |name: &String, flags: &[String]| -> Vec<String> {
+            flags.iter().filter(|other| *other != name).cloned().collect()
+        };
+        let mut needed = if violation.is_some() { on.clone() } else { Vec::new() };
         let mut cured = false;
         if let Some(violation) = violation {
+            let same =
+                |found: &Violation| (found.property, found.rule) == (violation.property, violation.rule);
             let mut shows = |flags: &[String]| -> Result<bool, ScenarioError> {
-                let outcome = runner.execute(&with(scenario, flags))?;
-                let same =
-                    |found: &Violation| (found.property, found.rule) == (violation.property, violation.rule);
+                let outcome = runner.execute_until(&with(scenario, flags), &same)?;
                 Ok(outcome.violations.iter().any(same))
             };
             for name in &on {
-                let fewer: Vec<String> = needed.iter().filter(|other| *other != name).cloned().collect();
-                if on.len() > 1 && shows(&fewer)? {
+                let fewer = without(name, &needed);
+                if shows(&fewer)? {
                     needed = fewer;
                 }
             }
             cured = !on.is_empty() && runner.execute(&with(scenario, &[]))?.violations.is_empty();
         }
-        let words = |name: String| match entry.flags.iter().find(|flag| flag.name() == name) {
-            Some(flag) => format!("{name}: {}", flag.about),
-            None => name,
-        };
-        Ok(Self { on: on.len(), needed: needed.into_iter().map(words).collect(), cured })
+        let scripted = run.recording.clone().scripted(scenario);
+        let mut deviations = Vec::new();
+        for name in &on {
+            let other = with(&scripted, &without(name, &on));
+            let mut acts = Vec::new();
+            // Most act soon, and a standstill is long.
+            for until in [SOON.min(run.last_step()), run.last_step()] {
+                if acts.is_empty() && violation.is_some() {
+                    acts = run
+                        .acts(&runner.record_until(&other, &mut |moment| moment.steps() >= until)?.1, until);
+                }
+            }
+            let about = entry.flags.iter().find(|flag| flag.name() == *name).map_or("", |flag| flag.about);
+            let needed = needed.contains(name);
+            deviations.push(Deviation { name: name.clone(), about, needed, acts });
+        }
+        Ok(Self { on: deviations, violated: violation.is_some(), cured })
     }
 
-    /// What is switched on, and what of it matters.
-    pub(super) fn words(&self, violated: bool) -> Vec<String> {
-        let Self { on, needed, cured } = self;
-        let some = "deviations from the correct protocol are switched on";
-        let head = match (*on, needed.len()) {
-            (0, _) => "The protocol is as it should be: no deviation is switched on".to_owned(),
-            (1, _) => "One deviation from the correct protocol is switched on".to_owned(),
-            (on, 0) => format!("{on} {some}, and none of them is needed for this"),
-            (on, few) if few < on => format!("{on} {some}, of which these alone violate the same rule"),
-            (on, _) => format!("{on} {some}"),
+    /// What is switched on, what of it matters, and where.
+    pub(super) fn words(&self) -> Vec<String> {
+        let (needed, others): (Vec<&Deviation>, Vec<&Deviation>) = self.on.iter().partition(|d| d.needed);
+        let on = match self.on.len() {
+            0 => "The protocol is as it should be: no deviation is switched on".to_owned(),
+            1 => "One deviation from the correct protocol is switched on".to_owned(),
+            on => format!("{on} deviations from the correct protocol are switched on"),
         };
-        let cure = if *cured { "; in the correct protocol the same scenario violates nothing" } else { "" };
-        let end = if needed.is_empty() || !violated { "." } else { ":" };
-        let flags = needed.iter().filter(|_| violated).map(|flag| format!("- {flag}"));
-        [format!("{head}{cure}{end}")].into_iter().chain(flags).collect()
+        let share = match (needed.len(), others.len()) {
+            (0, 1..) if self.violated => ", and the same rule is violated without any",
+            (1.., 1..) => ", of which these alone violate the same rule",
+            _ => "",
+        };
+        let cure =
+            if self.cured { "; in the correct protocol the same scenario violates nothing" } else { "" };
+        let end = if needed.is_empty() { "." } else { ":" };
+        let mut lines = vec![format!("{on}{share}{cure}{end}")];
+        lines.extend(needed.iter().map(|Deviation { name, about, acts, .. }| match acts.split_first() {
+            Some((Act { step, how, .. }, rest)) => {
+                let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
+                let rest: Vec<String> = rest.collect();
+                let also =
+                    if rest.is_empty() { String::new() } else { format!(" It acts in {} too.", and(rest)) };
+                format!("- {name}: {about}. It acts first at step {step}: {how}.{also}")
+            }
+            None => format!("- {name}: {about}. No message or decision shows at once where it acts."),
+        }));
+        let (seen, unseen): (Vec<&Deviation>, Vec<&Deviation>) =
+            others.into_iter().partition(|d| !d.acts.is_empty());
+        let seen = seen.iter().filter_map(|d| {
+            let first = d.acts.iter().map(|act| act.step).min()?;
+            Some(format!("{} (from step {first} on)", d.name))
+        });
+        let seen: Vec<String> = seen.collect();
+        lines.extend(
+            (!seen.is_empty()).then(|| format!("At work, though not needed for this: {}.", and(seen))),
+        );
+        let unseen: Vec<&str> = unseen.iter().map(|d| d.name.as_str()).collect();
+        let idle = if self.violated { "Without effect up to here" } else { "They are" };
+        lines.extend((!unseen.is_empty()).then(|| format!("{idle}: {}.", and(unseen))));
+        lines
     }
 }
 

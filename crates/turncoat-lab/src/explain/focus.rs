@@ -13,13 +13,16 @@ const ROWS: usize = 60;
 
 /// Leaves out of the chart of a whole run what does not matter.
 pub(super) fn focus(run: &Run, chart: Chart) -> Chart {
-    let total = chart.arrows.len();
+    let last = run.last_step();
+    let total = chart.arrows.iter().filter(|arrow| arrow.sent <= last).count();
     let focused = match &run.violation {
         Some(violation) if violation.property != Property::Termination => past(run, chart),
         _ => first_times(chart),
     };
     let left = total - focused.arrows.len();
-    let left_out = (left > 0).then(|| format!("{left} of {total} messages are left out; --all shows them"));
+    let left_out = (left > 0).then(|| {
+        format!("Left out: {left} of the {total} messages sent up to step {last}; --all shows them")
+    });
     Chart { left_out, ..focused }
 }
 
@@ -72,8 +75,13 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
             Arrival::Underway => false,
         }
     });
+    // Who enters a view again and again says it once.
+    let mut said: Vec<Option<String>> = vec![None; chart.lifelines.len()];
+    let mut is_news =
+        |mark: &Mark, lifeline: usize| said[lifeline].replace(mark.text.clone()).as_ref() != Some(&mark.text);
     let matters = |mark: &Mark| match (mark.sign, mark.lifeline) {
         (Sign::Violation, _) => true,
+        (Sign::Note, Some(lifeline)) => within(lifeline, mark.step) && is_news(mark, lifeline),
         // Calm or not: it is over by then.
         (_, None) => false,
         (_, Some(lifeline)) => within(lifeline, mark.step),

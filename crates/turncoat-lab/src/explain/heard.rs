@@ -1,7 +1,7 @@
 //! What each replica heard about a slot, and decided.
 
 use turncoat_core::ids::{SeatName, Slot, View};
-use turncoat_core::record::{Arrival, SentCopy};
+use turncoat_core::record::SentCopy;
 
 use super::read::{Decision, Run, received};
 use super::words::and;
@@ -50,8 +50,8 @@ impl Run {
             let of_view = groups.iter().filter(|group| group.view == *view);
             let words: Vec<String> = of_view.map(|group| self.group(group)).collect();
             match views.len() > 1 {
-                true => format!("in view {}: {}", view.unwrap_or_default(), words.join(", ")),
-                false => words.join(", "),
+                true => format!("in view {}: {}", view.unwrap_or_default(), words.join("; ")),
+                false => words.join("; "),
             }
         });
         lines.collect()
@@ -63,49 +63,36 @@ impl Run {
         let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= until);
         for copy in sent.filter(|copy| !copy.dst.node.is_client() && Self::is_about(copy, slot)) {
             let named = self.named(copy);
-            let (Some(_), [value]) = (copy.round, named.as_slice()) else { continue };
-            let said = format!("{} {value}", copy.kind.to_uppercase());
-            if !words.iter().any(|known| known.starts_with(&format!("{said} "))) {
-                words.push(format!("{said} (step {})", copy.sent));
+            if copy.round.is_none() || named.len() > 1 {
+                continue;
+            }
+            let value = named.first().map_or_else(String::new, |value| format!(" {value}"));
+            let said = format!("{}{value}", copy.kind.to_uppercase());
+            if !words.iter().any(|known| known.starts_with(&format!("{said} ("))) {
+                words.push(format!("{said} ({})", copy.sent));
             }
         }
-        (!words.is_empty()).then(|| format!("and it said: {}", words.join(", ")))
+        (!words.is_empty()).then(|| format!("and it had said: {}", words.join(", ")))
     }
 
     fn group(&self, group: &Heard<'_>) -> String {
         let Heard { kind, values, lie, copies, .. } = group;
-        let kind = kind.to_uppercase();
         let values = if values.is_empty() { String::new() } else { format!(" {}", values.join("/")) };
-        let senders = and(copies.iter().map(|copy| copy.src));
-        let step = received(copies[0]).unwrap_or_default();
         let lie = if *lie { ", a lie" } else { "" };
-        format!("{kind}{values} of {senders} (step {step}{lie})")
-    }
-
-    /// What was sent to a replica for another value than the one it decided, and had not reached it by then.
-    pub(super) fn unheard(&self, decision: &Decision) -> Option<String> {
-        let Decision { seat, slot, step: until, value, .. } = decision;
-        let (seat, slot, until) = (*seat, Some(*slot), *until);
-        let late = |copy: &&SentCopy| match copy.arrival {
-            Arrival::Delivered { step, .. } => step > until,
-            Arrival::Underway => true,
-            Arrival::Lost { .. } => false,
-        };
-        let votes = self.recording.copies.iter().filter(|copy| {
-            let about = copy.slot.is_some() && Self::is_about(copy, slot);
-            let other = matches!(self.named(copy).as_slice(), [named] if named != value);
-            copy.dst == seat && copy.sent < until && copy.round.is_some() && about && other
-        });
-        let mut groups: Vec<(String, Vec<SeatName>)> = Vec::new();
-        for copy in votes.filter(late) {
-            let text = self.names.short(&copy.text);
-            match groups.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, senders)) => senders.push(copy.src),
-                None => groups.push((text, vec![copy.src])),
+        let mut senders: Vec<(SeatName, Vec<u64>)> = Vec::new();
+        for copy in copies {
+            let step = received(copy).unwrap_or_default();
+            match senders.iter_mut().find(|(sender, _)| *sender == copy.src) {
+                Some((_, steps)) => steps.push(step),
+                None => senders.push((copy.src, vec![step])),
             }
         }
-        let words: Vec<String> =
-            groups.iter().map(|(text, senders)| format!("{text} of {}", and(senders))).collect();
-        (!words.is_empty()).then(|| format!("still on the way to it: {}", words.join(", ")))
+        let senders = senders.iter().map(|(sender, steps)| match steps.as_slice() {
+            [first, _, rest @ ..] if !rest.is_empty() => {
+                format!("{sender} ({first}, and {} times more{lie})", rest.len() + 1)
+            }
+            steps => format!("{sender} ({}{lie})", and(steps)),
+        });
+        format!("{}{values} of {}", kind.to_uppercase(), and(senders))
     }
 }

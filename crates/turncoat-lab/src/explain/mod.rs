@@ -9,7 +9,7 @@
 //! | does the arithmetic of quorums | `why.rs`; says how a later view went astray `views.rs` |
 //! | says what is wrong with a decision, or with a message that crashes a node | `rules.rs` |
 //! | says what everybody waits for | `stuck.rs` |
-//! | says which deviations are to blame | `deviations.rs` |
+//! | says which deviations are to blame | `deviations.rs`; where they act `acts.rs` |
 //! | puts sections in order | `story.rs` |
 //! | is the chart as data | `chart.rs`; what of it matters `focus.rs` |
 //! | prints it | `text.rs`, `svg.rs`, `mermaid.rs` |
@@ -18,6 +18,7 @@ use turncoat_core::outcome::{Outcome, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, ScenarioError};
 
+mod acts;
 mod blame;
 mod chart;
 mod deviations;
@@ -38,6 +39,7 @@ mod words;
 
 pub use chart::{Arrow, Chart, Item, Lifeline, Mark, Sign};
 pub use story::Section;
+use story::WIDTH;
 
 use deviations::Deviations;
 use read::Run;
@@ -59,8 +61,8 @@ impl Explanation {
     pub fn of(entry: &Entry, scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut runner = entry.runner();
         let (outcome, recording) = runner.record(scenario)?;
-        let run = Run::new(scenario, outcome, recording);
-        let deviations = Deviations::of(entry, scenario, run.violation.as_ref(), &mut *runner)?;
+        let run = Run::new(entry, scenario, outcome, recording);
+        let deviations = Deviations::of(&run, &mut *runner)?;
         Ok(Self { run, deviations, known: None, whole: false })
     }
 
@@ -93,19 +95,20 @@ impl Explanation {
 
     /// The story, section by section.
     pub fn sections(&self) -> Vec<Section> {
-        self.run.sections(&self.deviations, self.known.as_ref())
+        self.run.sections(&self.deviations, self.known.as_ref(), &self.drawing())
     }
 
     /// The story, for the terminal.
     pub fn story(&self) -> String {
         let sections: Vec<String> = self.sections().iter().map(Section::print).collect();
-        format!("{}\n\n{}", self.violated(), sections.join("\n"))
+        format!("{}\n\n{}", words::wrapped(&self.violated(), WIDTH).join("\n"), sections.join("\n"))
     }
 
     /// The chart, as plain data.
     pub fn drawing(&self) -> Chart {
         let chart = Chart::of(&self.run, self.violated());
-        if self.whole { chart } else { focus::focus(&self.run, chart) }
+        let chart = if self.whole { chart } else { focus::focus(&self.run, chart) };
+        chart.labelled(&self.run.names)
     }
 
     /// The chart, as text.

@@ -6,13 +6,16 @@ use turncoat_core::node::Cluster;
 use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::part::Change;
 use turncoat_core::record::{Arrival, Falsehood, Recording, SentCopy, What};
+use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 
 use super::values::Names;
+use super::words::and;
 
 /// A run, with what one needs to ask about it.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
+    pub(super) entry: Entry,
     pub(super) scenario: Scenario,
     pub(super) outcome: Outcome,
     pub(super) recording: Recording,
@@ -44,15 +47,26 @@ pub(super) struct Ballot<'a> {
 }
 
 impl Run {
-    pub(super) fn new(scenario: &Scenario, outcome: Outcome, recording: Recording) -> Self {
+    pub(super) fn new(entry: &Entry, scenario: &Scenario, outcome: Outcome, recording: Recording) -> Self {
         let names = Names::of(&recording);
         let violation = chosen(scenario, &outcome).cloned();
-        Self { scenario: scenario.clone(), outcome, recording, names, violation }
+        Self { entry: entry.clone(), scenario: scenario.clone(), outcome, recording, names, violation }
     }
 
     pub(super) fn cluster(&self) -> Cluster {
         let spec = &self.scenario.cluster;
-        Cluster { n: spec.n, f: spec.f, clients: spec.clients, ..Cluster::default() }
+        let leaders = spec.leaders.clone();
+        Cluster { n: spec.n, f: spec.f, clients: spec.clients, leaders, ..Cluster::default() }
+    }
+
+    pub(super) fn leader(&self, view: View) -> NodeId {
+        (self.entry.leader)(view, &self.cluster())
+    }
+
+    /// Whether anybody got into a later view than the first.
+    pub(super) fn has_views(&self) -> bool {
+        let views = self.recording.copies.iter().filter_map(|copy| Some(copy.round?.view));
+        views.clone().min() != views.max()
     }
 
     pub(super) fn is_byzantine(&self, seat: SeatName) -> bool {
@@ -119,7 +133,8 @@ impl Run {
         };
         let own = || {
             let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= step);
-            sent.filter(of_round).filter(|copy| Self::is_about(copy, Some(slot))).take(1).collect()
+            let sent = sent.filter(of_round).filter(|copy| Self::is_about(copy, Some(slot)));
+            sent.last().into_iter().collect()
         };
         let of = |voter: NodeId| match voter == seat.node {
             true => own(),
@@ -156,17 +171,15 @@ impl Run {
 
     /// Fields that say the same together, those inside a list after its name, signatures last.
     fn changes(&self, changes: &[Change]) -> String {
-        const BAD: &str = " (bad signature)";
         let brief = |text: &str| match text.starts_with('[') {
             true => self.names.list(text),
-            false => self.names.rename(text).replace(BAD, ""),
+            false => self.names.rename(text),
         };
         let mut words: Vec<(&str, Vec<&str>, String)> = Vec::new();
-        let mut forged = false;
+        let mut broken: Vec<&str> = Vec::new();
         for Change { field, was, is } in changes {
-            let signature = field.ends_with("signature");
-            forged |= is.contains(BAD) || (signature && is == "bad");
-            if signature {
+            if field.ends_with("signature") {
+                broken.extend(is.strip_prefix("bad of "));
                 continue;
             }
             let (list, name) = field.rsplit_once('.').unwrap_or(("", field));
@@ -183,7 +196,7 @@ impl Run {
             format!("{within}{} {said}", names.join(" and ")).trim().to_owned()
         });
         let mut words: Vec<String> = words.collect();
-        words.extend(forged.then(|| "under a bad signature".to_owned()));
+        words.extend((!broken.is_empty()).then(|| format!("under a bad signature of {}", and(broken))));
         words.join(", ")
     }
 }

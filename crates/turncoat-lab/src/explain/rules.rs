@@ -21,7 +21,7 @@ impl Run {
             match violation.rule {
                 "order" => {
                     lines.push(self.decided(last));
-                    let missing = Slot(own.len().checked_sub(2).map_or(0, |i| own[i].slot.0) + 1);
+                    let missing = self.left_out(last);
                     let others: Vec<&Decision> =
                         decisions.iter().filter(|d| d.slot == missing && d.step <= violation.step).collect();
                     lines.push(format!(
@@ -39,6 +39,14 @@ impl Run {
                             .push(format!("About slot {missing} {seat} had heard: {}.", heard.join("; "))),
                     }
                 }
+                "twice" => {
+                    let first = own.iter().find(|d| d.slot == last.slot).copied().unwrap_or(last);
+                    lines.extend([self.decided(first), self.decided(last)]);
+                    if let (Some(one), Some(two)) = (self.ballot(first), self.ballot(last)) {
+                        lines.extend(self.in_common(&one, &two));
+                    }
+                    lines.extend(self.origin(&last.value, last.slot));
+                }
                 _ => {
                     let same = |d: &&&Decision| d.slot == last.slot || d.id == last.id;
                     lines.extend(own.iter().filter(same).map(|d| self.decided(d)));
@@ -47,6 +55,13 @@ impl Run {
             }
         }
         lines
+    }
+
+    /// The slot that somebody should have decided in the place of this decision.
+    pub(super) fn left_out(&self, decision: &Decision) -> Slot {
+        let decisions = self.decisions();
+        let before = decisions.iter().filter(|d| d.seat == decision.seat && d.step < decision.step);
+        before.last().map_or(Slot(1), |before| before.slot.next())
     }
 
     /// Where a value came from that nobody had asked for.
@@ -88,14 +103,19 @@ impl Run {
                 (_, Some(lie)) => format!(" It was a lie: {lie}."),
                 (_, None) => String::new(),
             };
+            let leads = copy.round.filter(|key| copy.view_change && self.leader(key.view) != copy.src.node);
+            let leads = leads.map(|key| {
+                format!(" View {} is led by {}, not by {}.", key.view, self.leader(key.view), copy.src)
+            });
             format!(
-                "At step {} {} received {} of {}.{lie}",
+                "At step {} {} received {} of {}.{lie}{}",
                 violation.step,
                 copy.dst,
                 self.names.short(&copy.text),
-                copy.src
+                copy.src,
+                leads.unwrap_or_default()
             )
         });
-        straw.into_iter().chain([format!("Then: {}.", self.names.rename(&violation.detail))]).collect()
+        straw.into_iter().chain([format!("Then {}.", self.names.rename(&violation.detail))]).collect()
     }
 }

@@ -3,14 +3,16 @@
 use serde::Serialize;
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
+use turncoat_core::part::Letter;
 use turncoat_core::record::Standing;
 
+use super::chart::Chart;
 use super::deviations::Deviations;
 use super::read::Run;
 use super::words::{and, wrapped};
 
 /// The most columns of a line.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
 /// A part of a story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +54,12 @@ impl Run {
                 let Violation { property, step, detail, .. } = violation;
                 let detail = self.names.rename(detail);
                 match property {
-                    Property::Crashed => format!("at step {step} a correct node crashed: {detail}"),
+                    Property::Crashed => {
+                        format!(
+                            "at step {step} {}",
+                            detail.replacen(" crashed", ", a correct node, crashed", 1)
+                        )
+                    }
                     _ => format!("{property} is violated at step {step}: {detail}"),
                 }
             }
@@ -61,11 +68,17 @@ impl Run {
     }
 
     /// The whole story.
-    pub(super) fn sections(&self, deviations: &Deviations, known: Option<&(String, String)>) -> Vec<Section> {
+    pub(super) fn sections(
+        &self,
+        deviations: &Deviations,
+        known: Option<&(String, String)>,
+        chart: &Chart,
+    ) -> Vec<Section> {
         let mut sections = vec![
             Section::new("In short", self.in_brief()),
             Section::new("The setting", self.setting(deviations, known)),
             Section::new("Who lied", self.liars()),
+            Section::new("Who stopped", self.mishaps()),
             Section::new("The network", self.network()),
             Section::new("What the replicas saw", self.saw()),
         ];
@@ -73,7 +86,7 @@ impl Run {
         sections.retain(|section| !section.lines.is_empty());
         let said: String =
             sections.iter().flat_map(|section| &section.lines).map(|line| format!("{line}\n")).collect();
-        sections.insert(1, Section::new("How to read this", self.notation(&said)));
+        sections.insert(1, Section::new("How to read this", self.notation(&said, chart)));
         sections
     }
 
@@ -100,7 +113,7 @@ impl Run {
         }
     }
 
-    fn notation(&self, said: &str) -> Vec<String> {
+    fn notation(&self, said: &str, chart: &Chart) -> Vec<String> {
         let cluster = self.cluster();
         let clients = match cluster.clients {
             0 => String::new(),
@@ -109,14 +122,28 @@ impl Run {
             n => format!(", c0 to c{} are the clients", n - 1),
         };
         let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
-        let named = !legend.is_empty();
         let mut lines = vec![format!(
             "p0 to p{} are the replicas{clients}. A step is one event: a message is handed over, or a timer fires. \
-             A slot is a place in the log.{}",
+             A slot is a place in the log; to decide it is to take its value for good, and to execute it.{}",
             cluster.n - 1,
-            if named { " A value's name stands for the request and for its digest:" } else { "" }
+            match (legend.is_empty(), legend.iter().any(|line| line.contains("(digest "))) {
+                (true, _) => "",
+                (_, true) => " A value's name stands for the request, and for its digest:",
+                (_, false) => " Values have short names:",
+            }
         )];
         lines.extend(legend.into_iter().map(|line| format!("- {line}")));
+        let labels: String = chart.arrows.iter().map(|arrow| format!("{}\n", arrow.label)).collect();
+        let mut letters: Vec<Letter> = Vec::new();
+        for (letter, means) in (self.entry.letters)() {
+            let used = |text: &str| [' ', '(', '['].iter().any(|c| text.contains(&format!("{c}{letter}=")));
+            if !letters.iter().any(|(known, _)| *known == letter) && (used(said) || used(&labels)) {
+                letters.push((letter, means));
+            }
+        }
+        let letters: Vec<String> =
+            letters.iter().map(|(letter, means)| format!("{letter} is {means}")).collect();
+        lines.extend((!letters.is_empty()).then(|| format!("In messages {}.", letters.join("; "))));
         lines
     }
 
@@ -144,13 +171,13 @@ impl Run {
         if self.outcome.over_budget {
             lines.push("More replicas are faulty than the protocol promises to bear.".to_owned());
         }
-        lines.extend(deviations.words(self.violation.is_some()));
+        lines.extend(deviations.words());
         if let Some((bug, title)) = known {
             lines.push(format!("It looks like the known bug {bug}: {title}."));
         }
         let others = self.outcome.violations.iter().filter(|other| Some(*other) != self.violation.as_ref());
         let others: Vec<String> =
-            others.map(|v| format!("{} at step {}", self.names.rename(&v.detail), v.step)).collect();
+            others.map(|v| format!("{} (step {})", self.names.rename(&v.detail), v.step)).collect();
         if !others.is_empty() {
             lines.push(format!("Violated too: {}.", others.join("; ")));
         }
@@ -178,14 +205,13 @@ impl Run {
                 }
                 continue;
             }
-            lines.push(format!("{who} {log}. About slot {} it had heard:", slot.unwrap_or(Slot(0))));
+            lines.push(format!("{who} {log}. About slot {} it had heard, by step:", slot.unwrap_or(Slot(0))));
             let mut own =
                 decisions.iter().filter(|d| d.seat == *seat && Some(d.slot) == slot && d.step <= last);
             let decision = own.next_back();
             let until = decision.map_or(last, |decision| decision.step);
             let mut heard = self.heard(*seat, slot, until);
             heard.extend(self.told(*seat, slot, until));
-            heard.extend(decision.and_then(|decision| self.unheard(decision)));
             lines.extend(heard.into_iter().map(|line| format!("- {line}")));
         }
         lines.extend(others.into_iter().map(|(log, seats)| format!("{} {log}.", and(seats))));
@@ -205,7 +231,6 @@ impl Run {
                 let Some((one, two)) = self.conflicting() else { return Vec::new() };
                 let mut lines = self.disagreement(&one, &two);
                 lines.extend(self.parting(violation.slot));
-                lines.push(format!("From step {} on their decisions conflict.", violation.step));
                 vec![Section::new("Why they disagree", lines)]
             }
             Property::Termination => {

@@ -5,10 +5,9 @@
 use std::fmt::Write;
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
+use super::story::WIDTH;
 use super::words::{packed, wrapped};
 
-/// The most columns of a line.
-const WIDTH: usize = 100;
 /// Columns for the numbers of steps.
 const STEPS: usize = 8;
 
@@ -29,7 +28,7 @@ impl Row<'_> {
 /// The chart as text.
 pub(super) fn print(chart: &Chart) -> String {
     let canvas = Canvas::new(chart);
-    let mut text = format!("{}\n\n", chart.title);
+    let mut text = format!("{}\n\n", wrapped(&chart.title, WIDTH).join("\n"));
     let names = chart.lifelines.iter().map(|lifeline| {
         let star = if lifeline.byzantine { "*" } else { "" };
         format!("{}{star}", lifeline.name)
@@ -61,6 +60,7 @@ fn key(chart: &Chart) -> Vec<&'static str> {
         ("T timer", marks(|sign| sign == Sign::Timer)),
         ("$ result", marks(|sign| sign == Sign::Completion)),
         ("X stops", marks(|sign| sign == Sign::Stop)),
+        ("@ note", chart.marks.iter().any(|mark| mark.sign == Sign::Note && mark.lifeline.is_some())),
     ];
     words.into_iter().filter(|(_, shown)| *shown).map(|(word, _)| word).collect()
 }
@@ -152,7 +152,7 @@ impl Canvas {
                     Sign::Decision(_) => '#',
                     Sign::Completion => '$',
                     Sign::Stop => 'X',
-                    Sign::Note | Sign::Violation => '+',
+                    Sign::Note | Sign::Violation => '@',
                 };
                 if let Some(lifeline) = mark.lifeline {
                     line[self.center(lifeline)] = sign;

@@ -3,6 +3,8 @@
 //! A trace names a value by its digest, or by the request that it is. A story calls them A, B, C, and says once what
 //! that means.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
 use turncoat_core::record::{Recording, What};
@@ -14,7 +16,13 @@ const LETTERS: usize = 26;
 
 /// The names of all values of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Names(Vec<Value>);
+pub(super) struct Names {
+    values: Vec<Value>,
+    /// Which value a text stands for.
+    places: BTreeMap<String, usize>,
+    /// The lengths of these texts: endless runs have thousands.
+    lengths: BTreeSet<usize>,
+}
 
 #[derive(Clone, Debug)]
 struct Value {
@@ -22,6 +30,8 @@ struct Value {
     request: Request,
     /// How messages write it.
     texts: [String; 2],
+    /// Whether they write its digest.
+    digested: bool,
 }
 
 impl Names {
@@ -40,17 +50,26 @@ impl Names {
             }
         });
         let few = known.len() <= LETTERS;
+        // Where there are many, nobody looks digests up.
         let value = |(i, request): (usize, &Request)| {
             let text = format!("{}#{}:{}", request.client, request.ts, request.op);
             let name = if few { char::from(b'A' + i as u8).to_string() } else { text.clone() };
-            Value { name, request: *request, texts: [request.digest().to_string(), text] }
+            let digest = request.digest().to_string();
+            let mut copies = recording.copies.iter();
+            let digested = few && copies.any(|copy| stands_in(&copy.text, &digest));
+            Value { name, request: *request, texts: [digest, text], digested }
         };
-        Self(known.iter().enumerate().map(value).collect())
+        let values: Vec<Value> = known.iter().enumerate().map(value).collect();
+        let texts =
+            values.iter().enumerate().flat_map(|(i, value)| value.texts.iter().map(move |text| (text, i)));
+        let places: BTreeMap<String, usize> = texts.map(|(text, i)| (text.clone(), i)).collect();
+        let lengths = places.keys().map(String::len).collect();
+        Self { values, places, lengths }
     }
 
     /// The name of a decided value.
     pub(super) fn value(&self, id: Digest) -> String {
-        match self.0.iter().find(|value| value.request.digest() == id) {
+        match self.values.iter().find(|value| value.request.digest() == id) {
             Some(value) => value.name.clone(),
             None if id == Digest::NULL => "no-op".to_owned(),
             None => id.to_string(),
@@ -62,25 +81,23 @@ impl Names {
         self.value(request.digest())
     }
 
-    /// What the names mean, a line each.
+    /// What the names mean, a line each. Those of many values mean what they say.
     pub(super) fn legend(&self) -> Vec<String> {
-        let line = |Value { name, request, texts }: &Value| {
+        let line = |Value { name, request, texts, digested }: &Value| {
             // The upper bits tell the streams of a twin's instances apart.
             let number = request.ts & 0xff_ffff;
-            format!(
-                "{name} = request {number} of {}, \"{}\" (digest {})",
-                request.client, request.op, texts[0]
-            )
+            let digest = if *digested { format!(" (digest {})", texts[0]) } else { String::new() };
+            format!("{name} = request {number} of {}, \"{}\"{digest}", request.client, request.op)
         };
-        self.0.iter().map(line).collect()
+        self.values.iter().take_while(|_| self.values.len() <= LETTERS).map(line).collect()
     }
 
     /// What the names in a text mean.
     pub(super) fn legend_of(&self, text: &str) -> Vec<String> {
-        let used = |value: &Value| !parts(text, &[value.name.as_str()]).is_empty();
+        let used = |value: &Value| stands_in(text, &value.name);
         self.legend()
             .into_iter()
-            .zip(&self.0)
+            .zip(&self.values)
             .filter(|(_, value)| used(value))
             .map(|(line, _)| line)
             .collect()
@@ -99,12 +116,27 @@ impl Names {
 
     /// The number of a decided value, unless it is a no-op.
     pub(super) fn number(&self, id: Digest) -> Option<usize> {
-        self.0.iter().position(|value| value.request.digest() == id)
+        self.values.iter().position(|value| value.request.digest() == id)
     }
 
     /// The values that a message names, each once.
     pub(super) fn named(&self, text: &str) -> Vec<&str> {
-        self.within(text).into_iter().map(|i| self.0[i].name.as_str()).collect()
+        self.within(text).into_iter().map(|i| self.values[i].name.as_str()).collect()
+    }
+
+    /// The values in the lists of a message, each with the view for which it stands there, as far as that is written.
+    pub(super) fn claims(&self, text: &str) -> Vec<(&str, Option<u32>)> {
+        let mut claims = Vec::new();
+        let lists = split(text, ' ').into_iter().filter_map(|word| Some(word.split_once('[')?.1));
+        for item in lists.flat_map(|list| split(list.trim_end_matches(']'), ',')) {
+            let view = ["v=", "view="].into_iter().find_map(|label| {
+                let (_, rest) = item.split_once(label)?;
+                rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+            });
+            claims.extend(self.named(item).into_iter().map(|value| (value, view)));
+        }
+        claims.dedup();
+        claims
     }
 
     /// A text with the names of values in the place of their digests.
@@ -113,7 +145,7 @@ impl Names {
         let mut rest = 0;
         for (start, end, i) in self.places(text) {
             renamed.push_str(&text[rest..start]);
-            renamed.push_str(&self.0[i].name);
+            renamed.push_str(&self.values[i].name);
             rest = end;
         }
         renamed + &text[rest..]
@@ -123,6 +155,7 @@ impl Names {
     pub(super) fn short(&self, text: &str) -> String {
         let mut words = split(text, ' ').into_iter();
         let mut short = words.next().unwrap_or_default().to_uppercase();
+        let several = self.within(text).len() > 1;
         let mut last = None;
         for word in words {
             let (label, content) = word.split_once('=').unwrap_or(("", word));
@@ -131,6 +164,7 @@ impl Names {
             let word = match value {
                 // The digest of a request beside the request.
                 Some(value) if last.as_ref() == Some(&value) => continue,
+                Some(value) if several && !label.is_empty() => format!("{label}={value}"),
                 Some(value) => last.insert(value).clone(),
                 None if word.starts_with('[') => self.list(word),
                 None if content.starts_with('[') => format!("{label}={}", self.list(content)),
@@ -162,29 +196,31 @@ impl Names {
     /// Where values stand: start, end, and which.
     fn places(&self, text: &str) -> Vec<(usize, usize, usize)> {
         let mut places = Vec::new();
-        for (i, value) in self.0.iter().enumerate() {
-            let texts = [value.texts[0].as_str(), value.texts[1].as_str()];
-            places.extend(parts(text, &texts).into_iter().map(|(start, end)| (start, end, i)));
+        let starts =
+            text.char_indices().map(|(start, _)| start).filter(|&start| is_edge(&text[..start], true));
+        for start in starts {
+            for length in &self.lengths {
+                let end = start + length;
+                let Some(&i) = text.get(start..end).and_then(|word| self.places.get(word)) else { continue };
+                if is_edge(&text[end..], false) {
+                    places.push((start, end, i));
+                }
+            }
         }
-        places.sort_unstable();
         places
     }
 }
 
-/// Where whole words stand in a text.
-fn parts(text: &str, words: &[&str]) -> Vec<(usize, usize)> {
-    let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '#' || c == '-');
-    let mut found = Vec::new();
-    for word in words {
-        for (start, _) in text.match_indices(word) {
-            let end = start + word.len();
-            let (before, after) = (text[..start].chars().next_back(), text[end..].chars().next());
-            if !inside(before) && !inside(after) && before != Some(':') && after != Some(':') {
-                found.push((start, end));
-            }
-        }
-    }
-    found
+/// Whether a word may end, or start, where this text starts, or ends.
+fn is_edge(text: &str, before: bool) -> bool {
+    let next = if before { text.chars().next_back() } else { text.chars().next() };
+    next.is_none_or(|c| !c.is_alphanumeric() && !['#', '-', ':'].contains(&c))
+}
+
+/// Whether a whole word stands in a text.
+fn stands_in(text: &str, word: &str) -> bool {
+    let mut found = text.match_indices(word);
+    found.any(|(start, _)| is_edge(&text[..start], true) && is_edge(&text[start + word.len()..], false))
 }
 
 /// Splits at a separator, not within brackets.

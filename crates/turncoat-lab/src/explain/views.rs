@@ -1,6 +1,6 @@
 //! How a later view takes another value than the one decided before.
 
-use turncoat_core::ids::{SeatName, Slot, View};
+use turncoat_core::ids::{NodeId, SeatName, Slot, View};
 use turncoat_core::record::SentCopy;
 
 use super::read::{Ballot, Run, received};
@@ -53,15 +53,22 @@ impl Run {
     /// The same in sentences.
     pub(super) fn later_view(&self, succession: &Succession<'_>) -> Vec<String> {
         let Succession { old, new, view, proposal, told, .. } = succession;
-        let leader = proposal.src;
+        let sender = proposal.src;
         let message = self.names.short(&proposal.text);
-        let mut lines =
-            vec![format!("{new} came into view {view} by {leader}: step {}, {message}.", proposal.sent)];
+        let leads = self.leads(sender.node, *view);
+        let mut lines = vec![format!(
+            "{new} came into view {view} by {sender}, {leads}: step {}, {message}.",
+            proposal.sent
+        )];
         if let Some(kind) = told.first().map(|copy| copy.kind.to_uppercase()) {
             let words = told.iter().map(|copy| {
-                let named = match self.named(copy).as_slice() {
-                    [] => "names no value".to_owned(),
-                    named => format!("names {}", named.join(" and ")),
+                let claims = self.names.claims(&copy.text).into_iter().map(|(value, view)| match view {
+                    Some(view) => format!("{value} of view {view}"),
+                    None => value.to_owned(),
+                });
+                let named = match claims.collect::<Vec<_>>() {
+                    claims if claims.is_empty() => "names no value".to_owned(),
+                    claims => format!("names {}", and(claims)),
                 };
                 let lie = if copy.lie.is_some() { ", a lie," } else { "" };
                 format!("that of {}{lie} {named}", copy.src)
@@ -69,12 +76,40 @@ impl Run {
             let words: Vec<String> = words.collect();
             let known = told.iter().any(|copy| self.named(copy).contains(&old.as_str()));
             lines.push(format!(
-                "From {kind}s a new leader learns what may have been decided before. {leader} went by these: {}.{}",
+                "From {kind}s a new leader learns what may have been decided before. {sender} went by these: {}.{}{}",
                 words.join("; "),
-                if known { String::new() } else { format!(" None of them tells of {old}.") }
+                if known { String::new() } else { format!(" None of them tells of {old}.") },
+                match self.higher(succession) {
+                    Some((_, view)) => {
+                        format!(" The highest view wins, so {new} of view {view} went before {old}.")
+                    }
+                    None => String::new(),
+                }
             ));
         }
         lines
+    }
+
+    /// `its leader`, or who is.
+    pub(super) fn leads(&self, node: NodeId, view: View) -> String {
+        match self.leader(view) {
+            leader if leader == node => "its leader".to_owned(),
+            leader => format!("which does not lead it: {leader} does"),
+        }
+    }
+
+    /// Who claimed the new value for a higher view than anybody did the old one, and for which.
+    fn higher<'a>(&self, succession: &Succession<'a>) -> Option<(&'a SentCopy, u32)> {
+        let Succession { old, new, told, .. } = succession;
+        let claims = told.iter().flat_map(|copy| {
+            self.names
+                .claims(&copy.text)
+                .into_iter()
+                .filter_map(move |(value, view)| Some((*copy, value, view?)))
+        });
+        let best = |value: &str| claims.clone().filter(|claim| claim.1 == value).max_by_key(|claim| claim.2);
+        let (old, (copy, _, view)) = (best(old)?, best(new)?);
+        (view > old.2).then_some((copy, view))
     }
 
     /// The same in a sentence.
@@ -83,9 +118,16 @@ impl Run {
         let tells = told.iter().filter(|copy| self.named(copy).contains(&old.as_str()));
         let tells: Vec<SeatName> = tells.map(|copy| copy.src).collect();
         let kind = told.first().map_or_else(String::new, |copy| copy.kind.to_uppercase());
-        let why = match (told.is_empty(), tells.is_empty()) {
-            (true, _) => String::new(),
-            (_, true) => format!(": none of the {kind}s that it went by tells of {old}"),
+        let why = match (told.is_empty(), tells.is_empty(), self.higher(succession)) {
+            (true, ..) => String::new(),
+            (_, true, _) => format!(": none of the {kind}s that it went by tells of {old}"),
+            (.., Some((copy, view))) => {
+                let lie = if copy.lie.is_some() { ", a lie," } else { "" };
+                format!(
+                    ": the {kind} of {}{lie} claims {new} for a higher view, {view}, than the others claim {old}",
+                    copy.src
+                )
+            }
             _ => format!(", though it had {kind}s of {} that tell of {old}", and(&tells)),
         };
         let leader = proposal.src;

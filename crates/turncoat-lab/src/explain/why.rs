@@ -4,37 +4,52 @@ use turncoat_core::ids::{NodeId, Slot, View};
 use turncoat_core::record::SentCopy;
 
 use super::read::{Ballot, Decision, Run, received};
-use super::words::and;
+use super::words::{and, count};
 
 impl Run {
     /// The quorums of two decisions that differ, and how that can be.
     pub(super) fn disagreement(&self, one: &Decision, two: &Decision) -> Vec<String> {
         let mut lines = vec![self.decided(one), self.decided(two)];
         let (Some(first), Some(second)) = (self.ballot(one), self.ballot(two)) else { return lines };
-        let (quorum, n) = (self.cluster().quorum(), self.cluster().n);
+        let quorum = self.cluster().quorum();
         for ballot in [&first, &second] {
             if ballot.decision.voters.len() < quorum {
                 lines.push(self.too_few(ballot));
             }
         }
-        let both = one.voters.and(two.voters);
-        let enough = one.voters.len().min(two.voters.len()) >= quorum;
-        if enough {
-            lines.push(format!(
-                "Any two sets of {quorum} out of {n} replicas have a correct one in common, and a correct one should vote \
-                 for one value only. These have {} in common:",
-                and(both.iter())
-            ));
-        } else if both.is_empty() {
-            lines.push("The two sets of voters have nobody in common.".to_owned());
-        } else {
-            lines.push(format!("The two sets of voters have {} in common:", and(both.iter())));
-        }
-        lines.extend(both.iter().map(|voter| self.voter(voter, &first, &second)));
+        lines.extend(self.in_common(&first, &second));
         lines.extend([&first, &second].into_iter().filter_map(|ballot| self.miscounted(ballot)));
         lines.extend(self.indistinct(&first, &second));
         let succession = self.succession(&first, &second);
         lines.extend(succession.iter().flat_map(|succession| self.later_view(succession)));
+        lines
+    }
+
+    /// Those whose votes are behind two decisions.
+    pub(super) fn in_common(&self, one: &Ballot<'_>, two: &Ballot<'_>) -> Vec<String> {
+        let (quorum, n) = (self.cluster().quorum(), self.cluster().n);
+        let (first, second) = (one.decision.voters, two.decision.voters);
+        let both = first.and(second);
+        let common = if both.is_empty() { "nobody".to_owned() } else { and(both.iter()) };
+        let mut lines = vec![match first.len().min(second.len()) >= quorum {
+            true => format!(
+                "Any two sets of {quorum} out of {n} replicas have a correct one in common, which should not help to \
+                 decide two values. These have {common} in common:"
+            ),
+            false => format!(
+                "The two sets of voters have {common} in common{}",
+                if both.is_empty() { "." } else { ":" }
+            ),
+        }];
+        let mut voters: Vec<(String, Vec<NodeId>)> = Vec::new();
+        for voter in both.iter() {
+            let said = self.voted(voter, one, two);
+            match voters.iter_mut().find(|(known, _)| *known == said) {
+                Some((_, voters)) => voters.push(voter),
+                None => voters.push((said, vec![voter])),
+            }
+        }
+        lines.extend(voters.iter().map(|(said, voters)| format!("- {} {said}.", and(voters))));
         lines
     }
 
@@ -50,10 +65,12 @@ impl Run {
         let quorum = self.cluster().quorum();
         let few = [one, two].into_iter().filter(|decision| decision.voters.len() < quorum).map(|decision| {
             let Decision { seat, value, voters, .. } = decision;
-            format!("{seat} decided {value} on the votes of {} alone", and(voters.iter()))
+            let again = [&first, &second].into_iter().find(|ballot| ballot.decision.seat == *seat);
+            let again = again.map_or_else(String::new, |ballot| self.repeated(ballot));
+            format!("{seat} decided {value} on the votes of {} alone{again}", and(voters.iter()))
         });
         let few: Vec<String> = few.collect();
-        let few = (!few.is_empty()).then(|| format!("{}, which is no quorum.", and(few)));
+        let few = (!few.is_empty()).then(|| format!("{}; a quorum is {quorum}.", and(few)));
         let view = self.succession(&first, &second).map(|succession| self.view_in_short(&succession));
         miscounted.or(few).or(view).or_else(|| self.indistinct(&first, &second))
     }
@@ -71,57 +88,59 @@ impl Run {
         format!("At step {step} {seat} decided {value} in slot {slot}, counting the {votes}.")
     }
 
-    fn has_views(&self) -> bool {
-        self.recording.copies.iter().any(|copy| copy.round.is_some_and(|key| key.view > View(0)))
-    }
-
     /// Fewer voters than a quorum.
     fn too_few(&self, ballot: &Ballot<'_>) -> String {
         let Decision { seat, voters, .. } = ballot.decision;
         let (quorum, n) = (self.cluster().quorum(), self.cluster().n);
-        let repeated = ballot.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
-        let repeated = repeated.map(|(voter, votes)| {
-            let steps = votes.iter().filter_map(|copy| received(copy));
-            format!(" {voter}'s came {} times, at steps {}.", votes.len(), and(steps))
-        });
-        let repeated: String = repeated.collect();
+        let voters = count(voters.len(), "replica", "replicas");
         format!(
-            "{seat} had the votes of {} {} only, {}; a quorum is {quorum} of {n}.{repeated}",
-            voters.len(),
-            if voters.len() == 1 { "replica" } else { "replicas" },
-            and(voters.iter())
+            "{seat} had the votes of {voters} only{}; a quorum is {quorum} of {n}.",
+            self.repeated(ballot)
         )
     }
 
+    /// Who voted more than once, and so may have been counted more than once.
+    fn repeated(&self, ballot: &Ballot<'_>) -> String {
+        let seat = ballot.decision.seat;
+        let repeated = ballot.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
+        let repeated = repeated.map(|(voter, votes)| {
+            let steps = votes.iter().filter_map(|copy| received(copy));
+            format!(" (that of {voter} came {} times, at steps {})", votes.len(), and(steps))
+        });
+        repeated.collect()
+    }
+
     /// How somebody voted in two decisions.
-    fn voter(&self, voter: NodeId, one: &Ballot<'_>, two: &Ballot<'_>) -> String {
-        let who = match self.scenario.adversary.byzantine.contains(voter) {
-            true => "is Byzantine",
-            false => "is correct",
-        };
+    fn voted(&self, voter: NodeId, one: &Ballot<'_>, two: &Ballot<'_>) -> String {
+        let byzantine = self.scenario.adversary.byzantine.contains(voter);
+        let who = if byzantine { "(Byzantine)" } else { "(correct)" };
         let told = |ballot: &Ballot<'_>| {
             let votes = ballot.votes.iter().find(|(other, _)| *other == voter);
             let vote = votes.and_then(|(_, votes)| votes.last())?;
-            let value = match self.named(vote).as_slice() {
-                [] => String::new(),
-                named => format!(" for {}", named.join("/")),
+            let said = match self.named(vote).as_slice() {
+                [] => self.names.short(&vote.text),
+                named => named.join("/"),
             };
-            let seat = ballot.decision.seat;
-            let to = if seat.node == voter { "itself".to_owned() } else { seat.to_string() };
-            Some((value, to, ballot.view))
+            Some((said, ballot.view, ballot.decision.seat))
         };
+        let view = |view: View| if self.has_views() { format!(" in view {view}") } else { String::new() };
         let said = match (told(one), told(two)) {
-            (Some((a, _, view)), Some((b, _, other))) if (&a, view) == (&b, other) => {
-                format!("it voted{a}, to both")
+            (Some((a, in_a, _)), Some((b, in_b, _))) if in_a != in_b => {
+                format!("voted {a} in view {in_a} and {b} in view {in_b}")
             }
-            (Some((a, to, view)), Some((b, other_to, other))) if view != other => {
-                format!("it voted{a} in view {view} (to {to}), and{b} in view {other} (to {other_to})")
+            (Some((a, _, to_a)), Some((b, _, to_b))) if a == b => {
+                format!("voted {a}, to {to_a} and {to_b} alike")
             }
-            (Some((a, to, _)), Some((b, other, _))) => format!("it voted{a} to {to}, and{b} to {other}"),
-            (Some((a, to, _)), None) | (None, Some((a, to, _))) => format!("it voted{a} to {to}"),
-            (None, None) => "its votes are not on record".to_owned(),
+            (Some((a, in_a, to_a)), Some((b, _, to_b))) if to_a == to_b => {
+                format!("voted twice{}, {a} and then {b}", view(in_a))
+            }
+            (Some((a, in_a, to_a)), Some((b, _, to_b))) => {
+                format!("voted twice{}, {a} to {to_a} and {b} to {to_b}", view(in_a))
+            }
+            (Some((a, _, to)), None) | (None, Some((a, _, to))) => format!("voted {a} to {to}"),
+            (None, None) => "voted in messages that are not on record".to_owned(),
         };
-        format!("- {voter} {who}: {said}.")
+        format!("{who} {said}")
     }
 
     /// Votes for other values than the one decided.
@@ -165,7 +184,7 @@ impl Run {
         })
     }
 
-    /// The first event in which correct replicas have sent votes for different values in a slot.
+    /// The first event in which correct replicas have sent votes for different values in a slot and a view.
     pub(super) fn parting(&self, slot: Option<Slot>) -> Option<String> {
         let last = self.last_step();
         let votes = self.recording.copies.iter().filter(|copy| {
@@ -179,7 +198,8 @@ impl Run {
             let named = self.named(copy);
             let [value] = named.as_slice() else { continue };
             let differs = |other: &&&SentCopy| {
-                other.kind == copy.kind && other.src != copy.src && self.named(other).as_slice() != [*value]
+                let same = (other.kind, other.round) == (copy.kind, copy.round) && other.src != copy.src;
+                same && self.named(other).as_slice() != [*value]
             };
             if let Some(other) = seen.iter().find(differs) {
                 let words = |copy: &SentCopy| format!("{} sent {}", copy.src, self.names.short(&copy.text));

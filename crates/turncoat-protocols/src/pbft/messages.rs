@@ -47,9 +47,13 @@ pub enum Msg {
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(v, n, d, m))]
 pub struct PrePrepare {
+    /// The view.
     pub(super) view: View,
+    /// The number, which is the slot.
     pub(super) seq: Slot,
+    /// The digest.
     pub(super) digest: Digest,
+    /// The request.
     pub(super) request: Option<Signed<Request>>,
 }
 
@@ -88,8 +92,11 @@ pub(super) type Committed = Certificate<'C'>;
 #[part(labels(v, h, C, P))]
 pub struct ViewChange {
     pub(super) view: View,
+    /// The number of its last stable checkpoint.
     pub(super) h: Slot,
+    /// The proof of that checkpoint.
     pub(super) checkpoint: Option<Cert<Checkpoint>>,
+    /// What it has prepared since.
     pub(super) prepared: Vec<Prepared>,
 }
 
@@ -101,6 +108,8 @@ pub(super) type Voted = Arc<Signed<ViewChange>>;
 #[part(labels(v, V, O))]
 pub struct NewView {
     pub(super) view: View,
+    /// The VIEW-CHANGEs that call for it.
     pub(super) votes: Vec<Voted>,
+    /// What it proposes again.
     pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
 }

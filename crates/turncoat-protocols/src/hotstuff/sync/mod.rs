@@ -71,6 +71,8 @@ impl Protocol for SyncHotStuff {
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["fetch", "refuse", "equivocation", "blame", "quit"];
     const STREAM: bool = true;
+    /// Delays within the bound are all that it asks for.
+    const VIEW_DELAYS: u64 = 0;
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
