@@ -1,11 +1,10 @@
-//! Twins on PBFT: one twin of four replicas does no harm, two do.
+//! Twins on PBFT: one twin of four replicas does no harm, two do. And on HotStuff, whose published bugs it finds.
 
 use std::collections::BTreeSet;
 
 use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::strategy::{Space, Strategy};
 use turncoat::{Entry, Outcome, Property, Runner, Scenario, Seed, strategies};
-use turncoat_protocols::pbft;
 
 /// A campaign as a user writes it: `twins rounds=2 order=rank`, with keys of the scenario.
 struct Bench {
@@ -15,8 +14,9 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str, params: &str, keys: &str) -> Self {
-        let entry = pbft::entries().into_iter().find(|entry| entry.name == name).expect("a protocol");
-        let base = Scenario::parse(&format!("schema = 1\nprotocol = {{ name = '{name}' }}\n{keys}")).unwrap();
+        let entry =
+            turncoat_protocols::all().into_iter().find(|entry| entry.name == name).expect("a protocol");
+        let base = Scenario::parse(&format!("schema = 1\nprotocol.name = '{name}'\n{keys}")).unwrap();
         let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         let params: Vec<_> = params.split_whitespace().filter_map(pair).collect();
         let strategy = strategies::make("twins", &base, &params).unwrap();
@@ -94,4 +94,33 @@ fn the_reduced_space_shows_all_violations_of_a_broken_pbft() {
             assert_eq!(rules(symmetry), full, "{name} {clients} {symmetry}");
         }
     }
+}
+
+/// How many of so many runs violate agreement or integrity.
+fn unsafe_runs(name: &str, params: &str, keys: &str, runs: u64) -> usize {
+    let keys = format!("workload.requests = 1\n{keys}");
+    let mut bench = Bench::new(name, params, &keys);
+    let broken = |outcome: &Outcome| {
+        [Property::Agreement, Property::Integrity]
+            .iter()
+            .any(|&property| outcome.violation(property).is_some())
+    };
+    (0..runs).filter(|&index| broken(&bench.run(index).1)).count()
+}
+
+/// Nobody lies: in every second view the leader is alone, in the others a quorum is together. Fast-HotStuff is safe in all
+/// of these runs, unless it does not compare the views of a two-chain.
+#[test]
+fn twins_find_the_bug_of_fast_hotstuff() {
+    let params = "twins=0 rounds=8 isolate=2 partitions=1-2 blocks=quorum";
+    let keys = "protocol.pacemaker = 'local'\nprotocol.doublings = 0";
+    assert!(unsafe_runs("fast-hotstuff-vulnerable", params, keys, 1000) > 10);
+    assert_eq!(unsafe_runs("fast-hotstuff", params, keys, 1000), 0);
+}
+
+#[test]
+fn twins_find_decisions_without_their_parents() {
+    let bug = "protocol.flags = ['commit-skips-missing-parent']";
+    assert!(unsafe_runs("hotstuff-chained", "", bug, 20) > 10);
+    assert_eq!(unsafe_runs("hotstuff-chained", "", "", 20), 0);
 }

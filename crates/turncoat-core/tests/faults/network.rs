@@ -83,6 +83,28 @@ fn a_byzantine_sender_may_keep_silent_in_the_calm_phase() {
     assert_eq!(played.numbers("p1"), [4]);
 }
 
+/// Where the network has a bound, the honest are late up to that, and what they sent before is bounded too. A liar is as
+/// late as it likes with all that it has sent.
+#[test]
+fn in_the_calm_phase_only_liars_are_later_than_the_bound() {
+    let played = play::<Post>(&format!(
+        "network = {{ gst = {{ time = 15 }}, bound = 20 }}\nadversary.byzantine = ['p0']\n{LETTERS}\n\
+         [[adversary.faults]]\nto = ['p1']\ndelay = 100"
+    ));
+    assert_eq!([1, 3].map(|liar| played.times("p1", liar)), [[120], [160]]);
+    assert_eq!([2, 4].map(|honest| played.times("p1", honest)), [[35], [70]]);
+}
+
+/// What a liar does not want to hear it does not hear, calm or not.
+#[test]
+fn a_liar_may_be_deaf_in_the_calm_phase() {
+    let played = play::<Post>(&format!(
+        "network.gst = {{ time = 40 }}\nadversary.byzantine = ['p1']\n{LETTERS}\n\
+         [[adversary.faults]]\ndeaf = ['p1']"
+    ));
+    assert_eq!((played.numbers("p1"), played.numbers("p3")), (vec![], vec![1, 2, 3, 4]));
+}
+
 #[test]
 fn a_partition_cuts_between_blocks_and_spares_those_in_none() {
     let played = play::<Post>(&format!(

@@ -95,7 +95,7 @@ impl<M: Clone> Base<M> {
     ) -> Digest {
         let id = block.id();
         if self.tree.get(id).is_none() {
-            self.tree.insert(block, cx);
+            self.tree.insert(id, block, cx);
             self.shelf.stir();
         }
         id

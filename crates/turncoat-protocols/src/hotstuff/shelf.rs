@@ -94,7 +94,7 @@ impl<M: Clone> Shelf<M> {
         let id = block.id();
         if let Some(index) = self.missing.iter().position(|(missing, _)| *missing == id) {
             self.missing.remove(index);
-            let id = tree.insert(block, cx);
+            tree.insert(id, block, cx);
             match tree.gap(id) {
                 Some(missing) => self.fetch(missing, from, cx),
                 None => self.stir(),

@@ -97,12 +97,10 @@ impl Tree {
             && block.payload.is_by(block.payload.client)
     }
 
-    /// Keeps a block.
-    pub(super) fn insert<P: Protocol>(&mut self, block: &Arc<Block>, cx: &mut Context<'_, P>) -> Digest {
-        let id = block.id();
+    /// Keeps a block, of which the id is known: it takes long to say.
+    pub(super) fn insert<P: Protocol>(&mut self, id: Digest, block: &Arc<Block>, cx: &mut Context<'_, P>) {
         cx.block(id, block.parent);
         self.blocks.insert(id, block.clone());
-        id
     }
 
     /// createLeaf: a new block on top of the one that `justify` certifies.
@@ -116,7 +114,8 @@ impl Tree {
         let height = self.height(parent).map_or(Slot(0), Slot::next);
         let block = Block { parent, height, view, payload: cx.payload(), justify: justify.clone() };
         let block = Arc::new(block);
-        let id = self.insert(&block, cx);
+        let id = block.id();
+        self.insert(id, &block, cx);
         cx.note(|| format!("makes block {id} of height {height} on {parent}: {}", block.payload.op));
         block
     }

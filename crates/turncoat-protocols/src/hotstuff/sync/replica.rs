@@ -150,7 +150,7 @@ impl Replica {
         // Also a block that comes too late to be voted for may be certified.
         let id = block.id();
         if self.tree.get(id).is_none() {
-            self.tree.insert(block, cx);
+            self.tree.insert(id, block, cx);
             self.shelf.stir();
         }
         if !self.is_now(from, block.view, msg)
