@@ -12,6 +12,9 @@
 //! deciding for ever ("Liveness checking of the HotStuff protocol family", PRDC '23). Two remedies: the third phase, or
 //! a leader that waits until all correct replicas have reported (`wait`). Without the second half of the rule for safe
 //! blocks (`sticky`) not even the liar has to go on: the replicas stay locked on conflicting blocks.
+//!
+//! Three of the deviations below break nothing: `safe-node-any`, `justify-view-unchecked` and `accept-late-qc`. Within a view
+//! only one block can be certified, its children extend it, and a certificate is as good late as in time.
 
 use turncoat_core::prelude::*;
 

@@ -307,6 +307,7 @@ impl Replica {
 impl Node<SyncHotStuff> for Replica {
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.enter(View(1), cx);
+        self.settle(cx);
     }
 
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
