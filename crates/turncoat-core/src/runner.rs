@@ -102,6 +102,8 @@ pub struct Entry {
     pub mutations: fn() -> MutationTable,
     /// What the labels in its messages mean.
     pub letters: fn() -> Vec<Letter>,
+    /// How many votes decide.
+    pub quorum: fn(&Cluster) -> usize,
     /// The leader of a view.
     pub leader: fn(View, &Cluster) -> NodeId,
     /// Fewest replicas for `f` faulty ones, under a configuration.
@@ -136,6 +138,7 @@ impl Entry {
                 P::Msg::letters(&mut letters);
                 letters
             },
+            quorum: P::quorum,
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),

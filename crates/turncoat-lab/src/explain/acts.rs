@@ -82,8 +82,13 @@ impl Run {
     fn deeds(&self, moment: &Moment<'_>, other: &Moment<'_>) -> Vec<String> {
         let decides = |what: &&What| matches!(what, What::Commit { .. });
         let crashes = |what: &&What| matches!(what, What::Note { text, .. } if text.starts_with("crashed"));
-        if moment.follows.iter().any(|what| crashes(what)) {
-            return vec!["crashes".to_owned()];
+        match (
+            moment.follows.iter().any(|what| crashes(what)),
+            other.follows.iter().any(|what| crashes(what)),
+        ) {
+            (true, true) => return Vec::new(),
+            (true, false) => return vec!["crashes".to_owned()],
+            _ => {}
         }
         let mut deeds: Vec<String> = Vec::new();
         for what in moment.follows.iter().filter(|what| !other.follows.contains(what)) {

@@ -99,11 +99,16 @@ impl Deviations {
         let mut lines = vec![format!("{on}{share}{cure}{end}")];
         lines.extend(needed.iter().map(|Deviation { name, about, acts, .. }| match acts.split_first() {
             Some((Act { step, how, .. }, rest)) => {
-                let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
-                let rest: Vec<String> = rest.collect();
-                let also =
-                    if rest.is_empty() { String::new() } else { format!(" It acts in {} too.", and(rest)) };
-                format!("- {name}: {about}. It acts first at step {step}: {how}.{also}")
+                let also = match rest.is_empty() {
+                    true => String::new(),
+                    false => {
+                        let mut rest: Vec<&Act> = rest.iter().collect();
+                        rest.sort_by_key(|act| act.step);
+                        let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
+                        format!(" It acts in {} too.", and(rest))
+                    }
+                };
+                format!("- {name}: {about}. It acts at step {step}: {how}.{also}")
             }
             None => format!("- {name}: {about}. No message or decision shows at once where it acts."),
         }));
@@ -111,7 +116,7 @@ impl Deviations {
             others.into_iter().partition(|d| !d.acts.is_empty());
         let seen = seen.iter().filter_map(|d| {
             let first = d.acts.iter().map(|act| act.step).min()?;
-            Some(format!("{} (from step {first} on)", d.name))
+            Some(format!("{} (from step {first} on: {})", d.name, d.about))
         });
         let seen: Vec<String> = seen.collect();
         lines.extend(

@@ -4,11 +4,12 @@ use serde::Serialize;
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Letter;
-use turncoat_core::record::Standing;
+use turncoat_core::record::{Standing, What};
 
 use super::chart::Chart;
 use super::deviations::Deviations;
 use super::read::Run;
+use super::values::stands_in;
 use super::words::{and, wrapped};
 
 /// The most columns of a line.
@@ -133,6 +134,7 @@ impl Run {
             }
         )];
         lines.extend(legend.into_iter().map(|line| format!("- {line}")));
+        lines.extend(self.blocks(said).into_iter().map(|line| format!("- {line}")));
         let labels: String = chart.arrows.iter().map(|arrow| format!("{}\n", arrow.label)).collect();
         let mut letters: Vec<Letter> = Vec::new();
         for (letter, means) in (self.entry.letters)() {
@@ -144,6 +146,25 @@ impl Run {
         let letters: Vec<String> =
             letters.iter().map(|(letter, means)| format!("{letter} is {means}")).collect();
         lines.extend((!letters.is_empty()).then(|| format!("In messages {}.", letters.join("; "))));
+        lines
+    }
+
+    /// What was decided under another name than that of a request.
+    fn blocks(&self, said: &str) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for event in &self.recording.events {
+            let What::Commit { id, requests, .. } = &event.what else { continue };
+            let name = self.names.value(*id);
+            let holds = requests.iter().map(|request| self.names.request(request));
+            let line = format!("{name} = a block with {}", and(holds));
+            if self.names.number(*id).is_none()
+                && !requests.is_empty()
+                && stands_in(said, &name)
+                && !lines.contains(&line)
+            {
+                lines.push(line);
+            }
+        }
         lines
     }
 
@@ -159,7 +180,7 @@ impl Run {
             self.scenario.protocol.name,
             cluster.n,
             cluster.f,
-            cluster.quorum(),
+            self.quorum(),
             cluster.n
         )];
         if self.scenario.adversary.crash_on_garbage {
