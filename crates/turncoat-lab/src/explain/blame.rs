@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Edit, Effect, Form, Persona};
+use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona};
 use turncoat_core::ids::NodeId;
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy};
 use turncoat_core::schedule::Action;
@@ -114,6 +114,13 @@ impl Run {
 
     /// Messages sent more than once in an event.
     fn repeats(&self, node: NodeId) -> Option<String> {
+        let by_fault = |fault: &Fault| matches!(fault.effect, Effect::Duplicate(_));
+        let by_script = |action: &Action| matches!(action, Action::Duplicate(_));
+        if !self.scenario.adversary.faults.iter().any(by_fault)
+            && !self.scenario.scheduler.script.iter().any(by_script)
+        {
+            return None;
+        }
         let mut sent: BTreeMap<_, Group<'_>> = BTreeMap::new();
         let wanted = |copy: &&SentCopy| copy.src.node == node && copy.sent <= self.last_step();
         let genuine = |copy: &&SentCopy| wanted(copy) && copy.lie.is_none() && !withheld(copy);

@@ -65,12 +65,15 @@ impl Deviations {
         let scripted = run.recording.clone().scripted(scenario);
         let mut deviations = Vec::new();
         for name in &on {
-            let other = with(&scripted, &without(name, &on));
+            let fewer = without(name, &on);
+            let (last, soon) = (run.last_step(), SOON.min(run.last_step()));
             let mut acts = Vec::new();
-            // Most act soon, and a standstill is long.
-            for until in [SOON.min(run.last_step()), run.last_step()] {
-                if acts.is_empty() && violation.is_some() {
-                    acts = run.acts(&runner.record_up_to(&other, until)?, until);
+            // Most act soon, and a standstill is long. Timers that are not in the script fire without it.
+            for (base, until, wanted) in
+                [(&scripted, soon, true), (&scripted, last, true), (scenario, last, needed.contains(name))]
+            {
+                if acts.is_empty() && wanted && violation.is_some() {
+                    acts = run.acts(&runner.record_up_to(&with(base, &fewer), until)?, until);
                 }
             }
             let about = entry.flags.iter().find(|flag| flag.name() == *name).map_or("", |flag| flag.about);

@@ -143,12 +143,7 @@ impl Run {
         let best = rounds.max_by_key(|&(view, phase, kind)| (heard_in((view, phase, kind)), view, phase));
         let others = voters.iter().filter(|voter| *voter != seat.node).count();
         let Some(best) = best.filter(|&best| heard_in(best) >= others) else {
-            // It heard a certificate: what others did with their votes is all that there is.
-            let last = |voter: NodeId| sent.clone().rfind(|copy| copy.src.node == voter);
-            let votes: Vec<_> =
-                voters.iter().map(|voter| (voter, last(voter).into_iter().collect())).collect();
-            let views = voters.iter().filter_map(|voter| Some(last(voter)?.round?.view));
-            return Ballot { decision, kind: None, view: views.max().unwrap_or_default(), votes };
+            return self.certified(decision);
         };
         let of_round = |copy: &&SentCopy| round(copy) == Some(best);
         let of = |voter: NodeId| match voter == seat.node {
@@ -157,6 +152,26 @@ impl Run {
         };
         let votes = voters.iter().map(|voter| (voter, of(voter))).collect();
         Ballot { decision, kind: Some(best.2), view: best.0, votes }
+    }
+
+    /// The votes behind a decision of somebody who saw their certificate only: messages of the kind that most voters sent.
+    fn certified<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
+        let sent = self
+            .recording
+            .copies
+            .iter()
+            .filter(|copy| copy.sent <= decision.step && self.is_vote(copy, decision));
+        let senders = |kind: &str| {
+            let same = sent.clone().filter(|copy| copy.kind == kind);
+            same.map(|copy| copy.src.node).collect::<NodeSet>().len()
+        };
+        let kind = sent.clone().map(|copy| copy.kind).max_by_key(|kind| senders(kind));
+        let last =
+            |voter: NodeId| sent.clone().rfind(|copy| copy.src.node == voter && Some(copy.kind) == kind);
+        let votes: Vec<(NodeId, Vec<&SentCopy>)> =
+            decision.voters.iter().map(|voter| (voter, last(voter).into_iter().collect())).collect();
+        let views = votes.iter().flat_map(|(_, votes)| votes).filter_map(|copy| Some(copy.round?.view));
+        Ballot { decision, kind: None, view: views.max().unwrap_or_default(), votes }
     }
 
     /// The values that a message names.

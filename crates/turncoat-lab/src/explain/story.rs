@@ -10,7 +10,7 @@ use super::chart::Chart;
 use super::deviations::Deviations;
 use super::read::Run;
 use super::values::stands_in;
-use super::words::{and, wrapped};
+use super::words::{and, capitalised, wrapped};
 
 /// The most columns of a line.
 pub(super) const WIDTH: usize = 100;
@@ -79,7 +79,7 @@ impl Run {
             Section::new("In short", self.in_brief()),
             Section::new("The setting", self.setting(deviations, known)),
             Section::new("Who lied", self.liars()),
-            Section::new("Who stopped", self.mishaps()),
+            Section::new("Stops and clocks", self.mishaps()),
             Section::new("The network", self.network()),
             Section::new("What the replicas saw", self.saw()),
         ];
@@ -99,7 +99,8 @@ impl Run {
         }
         match self.violation.as_ref().map(|violation| violation.property) {
             Some(Property::Agreement) => {
-                lines.extend(self.conflicting().and_then(|(one, two)| self.in_short(&one, &two)));
+                let why = self.conflicting().and_then(|(one, two)| self.in_short(&one, &two));
+                lines.push(why.unwrap_or_else(|| self.outcome_in_short()));
             }
             Some(Property::Termination) => lines.extend(self.clients_in_short()),
             Some(_) | None => lines.push(self.outcome_in_short()),
@@ -109,7 +110,7 @@ impl Run {
 
     fn outcome_in_short(&self) -> String {
         match &self.violation {
-            Some(violation) => format!("{}.", self.names.rename(&violation.detail)),
+            Some(violation) => format!("{}.", capitalised(&self.names.rename(&violation.detail))),
             None => "Nothing was violated.".to_owned(),
         }
     }

@@ -127,7 +127,8 @@ impl Run {
                 [] => self.names.short(&vote.text),
                 named => named.join("/"),
             };
-            Some((said, vote.round.map_or(ballot.view, |key| key.view), ballot.decision.seat))
+            let to = ballot.kind.map_or_else(String::new, |_| format!(" to {}", ballot.decision.seat));
+            Some((said, vote.round.map_or(ballot.view, |key| key.view), to))
         };
         let view = |view: View| if self.has_views() { format!(" in view {view}") } else { String::new() };
         let said = match (told(one), told(two)) {
@@ -135,15 +136,17 @@ impl Run {
                 format!("voted {a} in view {in_a} and {b} in view {in_b}")
             }
             (Some((a, _, to_a)), Some((b, _, to_b))) if a == b => {
-                format!("voted {a}, to {to_a} and {to_b} alike")
+                format!("voted {a},{to_a} and{to_b} alike")
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) if to_a == to_b => {
                 format!("voted twice{}, {a} and then {b}", view(in_a))
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) => {
-                format!("voted twice{}, {a} to {to_a} and {b} to {to_b}", view(in_a))
+                format!("voted twice{}, {a}{to_a} and {b}{to_b}", view(in_a))
             }
-            (Some((a, _, to)), None) | (None, Some((a, _, to))) => format!("voted {a} to {to}"),
+            (Some((a, _, to)), None) | (None, Some((a, _, to))) => {
+                format!("voted {a}{to}; no message has its other vote")
+            }
             (None, None) => "voted in messages that are not on record".to_owned(),
         };
         format!("{who} {said}")
@@ -152,7 +155,7 @@ impl Run {
     /// Votes for other values than the one decided.
     fn others(&self, ballot: &Ballot<'_>) -> Vec<(NodeId, String)> {
         let mut others: Vec<(NodeId, String)> = Vec::new();
-        for (voter, votes) in &ballot.votes {
+        for (voter, votes) in ballot.votes.iter().filter(|_| ballot.kind.is_some()) {
             let named = votes.last().map(|vote| self.named(vote)).unwrap_or_default();
             if !named.is_empty() && !named.contains(&ballot.decision.value.as_str()) {
                 others.push((*voter, named.join("/")));
