@@ -157,13 +157,13 @@ impl Row {
         !self.checks.is_empty() || self.seconds.is_some()
     }
 
-    /// The rounds that its checks look at: those of the strategy.
+    /// The views that its checks look at: the rounds of the strategy.
     pub(super) fn rounds(&self, set: &Table) -> Result<Option<u32>, String> {
         if !self.is_watched() {
             return Ok(None);
         }
         let rounds = set.get("rounds").and_then(toml::Value::as_integer).and_then(|n| u32::try_from(n).ok());
-        rounds.map(Some).ok_or_else(|| "checks and seconds are about rounds: say in `set` how many".to_owned())
+        self.views.or(rounds).map(Some).ok_or_else(|| "checks and seconds are about rounds: say in `set` how many".to_owned())
     }
 }
 

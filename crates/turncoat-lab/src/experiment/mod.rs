@@ -82,6 +82,9 @@ struct Row {
     /// How its runs come under suspicion, each a line of a table about liveness.
     #[serde(default)]
     checks: Vec<liveness::Check>,
+    /// How many views are looked at, if rounds are not views.
+    #[serde(default)]
+    views: Option<u32>,
     /// The published mean and standard deviation of the seconds that a run takes.
     #[serde(default)]
     seconds: Option<[f64; 2]>,
