@@ -87,8 +87,8 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let series::Args { engine, shelf, json } = &args.series;
     let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
     if experiment.is_about_liveness() {
-        let watched = watch(&cells, args, runs, &mut series)
-            .with_context(|| format!("{file} cannot be run"))?;
+        let watched =
+            watch(&cells, args, runs, &mut series).with_context(|| format!("{file} cannot be run"))?;
         let Some(watched) = watched else { return Ok(Exit::Interrupted) };
         series.finish();
         if *json {
