@@ -121,6 +121,10 @@ pub struct Entry {
     pub mutations: fn() -> MutationTable,
     /// What the labels in its messages mean.
     pub letters: fn() -> Vec<Letter>,
+    /// How many rounds a slot takes; none: a view is a round.
+    pub phases: u32,
+    /// How many votes decide.
+    pub quorum: fn(&Cluster) -> usize,
     /// The leader of a view.
     pub leader: fn(View, &Cluster) -> NodeId,
     /// Fewest replicas for `f` faulty ones, under a configuration.
@@ -155,6 +159,8 @@ impl Entry {
                 P::Msg::letters(&mut letters);
                 letters
             },
+            phases: P::PHASES,
+            quorum: P::quorum,
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),

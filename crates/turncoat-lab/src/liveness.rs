@@ -100,6 +100,38 @@ impl Suspected {
     }
 }
 
+/// How hot runs get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Heat {
+    /// Rounds that ended, in all runs.
+    pub rounds: u64,
+    /// Runs of which some round ended with locks that exclude each other.
+    pub split: u64,
+    /// Runs of which some round ended hot.
+    pub hot: u64,
+    /// The most rounds in a row that ended hot in one run.
+    pub most: usize,
+    /// Runs that did not reach their goal.
+    pub undone: u64,
+}
+
+impl Heat {
+    /// Of these runs.
+    pub fn of(traces: &[Trace]) -> Self {
+        let mut heat = Self::default();
+        for run in traces {
+            heat.rounds += run.samples.len() as u64;
+            heat.split += u64::from(run.samples.iter().any(|sample| sample.split));
+            heat.hot += u64::from(run.samples.iter().any(|sample| sample.hot));
+            let in_a_row =
+                run.samples.chunk_by(|a, b| a.hot && b.hot).filter(|row| row[0].hot).map(<[_]>::len);
+            heat.most = heat.most.max(in_a_row.max().unwrap_or(0));
+            heat.undone += u64::from(!run.done);
+        }
+        heat
+    }
+}
+
 /// How long runs take: mean and standard deviation, in ticks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spread {
@@ -191,7 +223,8 @@ impl Lassos {
     /// The number of rounds after which a run is on a cycle: in one of more than one state, or, `with_loops`, of any.
     pub fn entered(&self, samples: &[Sample], with_loops: bool) -> Option<usize> {
         let on_cycle = |state| self.cycles.contains(state) || (with_loops && self.loops.contains(state));
-        Some(samples.iter().position(|sample| on_cycle(&sample.state))? + 1)
+        // A state that somebody has just reached by a decision is not hot.
+        Some(samples.iter().position(|sample| sample.hot && on_cycle(&sample.state))? + 1)
     }
 }
 
@@ -220,6 +253,31 @@ mod tests {
         assert_eq!(temperature(&run, 3), Some(7));
         assert_eq!(temperature(&run, 5), None);
         assert_eq!(temperature(&[], 1), None);
+    }
+
+    #[test]
+    fn a_suspicion_is_refuted_if_the_run_decides_after_all() {
+        let trace = |states: &[u64], done, time| Trace { samples: run(states), done, time: Time(time) };
+        let runs = [
+            trace(&[11, 12, 13], true, 100),
+            trace(&[11, 12, 13], false, 1000),
+            trace(&[11, 12, 3], true, 500),
+            trace(&[1, 2, 3], true, 50),
+        ];
+        let temperature = Suspected::by(Method::Temperature(2), &runs);
+        assert_eq!((temperature.runs, temperature.unsplit, temperature.refuted), (3, 1, 2));
+        assert_eq!(temperature.length(), Some(2.0));
+        // Who has not reached its goal is late, whenever it was stopped.
+        let late = Suspected::by(Method::TimeBound(Time(100)), &runs);
+        assert_eq!((late.runs, late.unsplit, late.refuted), (2, 1, 1));
+        let heat = Heat::of(&runs);
+        assert_eq!((heat.rounds, heat.split, heat.hot, heat.most, heat.undone), (12, 3, 3, 3, 1));
+    }
+
+    #[test]
+    fn a_bound_is_so_many_deviations_beyond_the_mean() {
+        let spread = Spread::of([10, 20, 30, 40].into_iter().map(Time));
+        assert_eq!([spread.beyond(0), spread.beyond(1), spread.beyond(2)], [Time(25), Time(36), Time(47)]);
     }
 
     #[test]

@@ -174,7 +174,8 @@ fn campaign(
     samples: Option<&mut (dyn FnMut(Record) + Send)>,
 ) -> Result<Option<Summary>> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
-    let suspects = Rows::embedded().suspects(&entry, &cell.base)?;
+    let asked = !args.no_bugs && samples.is_none();
+    let suspects = asked.then(|| Rows::embedded().suspects(&entry, &cell.base)).transpose()?;
     let label = Label {
         experiment: args.name.clone(),
         variant: cell.variant.clone(),
@@ -186,7 +187,7 @@ fn campaign(
         base: &cell.base,
         runs,
         seed: args.series.engine.seed(),
-        suspects: (!args.no_bugs && samples.is_none()).then_some(&suspects),
+        suspects: suspects.as_ref(),
     };
     let searcher = Searcher { strategy, params: cell.params.clone() };
     series.run(

@@ -1,7 +1,6 @@
 //! Tables about liveness: which runs each method suspects, and how many of them wrongly.
 //!
-//! A row is one campaign, which all its checks judge. So the methods differ in what they say about the same runs, and
-//! a row of the publication, which has a campaign for each, differs from ours in that.
+//! A row is one campaign, which all methods judge: they differ in what they say about the same runs.
 
 use std::fmt::Write;
 
@@ -12,7 +11,7 @@ use turncoat_core::ids::Time;
 use turncoat_core::outcome::Property;
 
 use super::{Experiment, Row, percent, table};
-use crate::liveness::{Lassos, Method, Spread, Suspected, Trace};
+use crate::liveness::{Heat, Lassos, Method, Spread, Suspected, Trace};
 use crate::stats::Rate;
 use crate::summary::Summary;
 
@@ -66,9 +65,8 @@ pub struct Watched {
     pub lasso_seconds: f64,
 }
 
-/// What a check says about the runs of a cell.
+/// What a check says about the runs of a row.
 struct Line<'a> {
-    variant: &'a str,
     row: &'a Row,
     check: &'a Check,
     watched: &'a Watched,
@@ -79,7 +77,17 @@ struct Line<'a> {
 impl Experiment {
     /// Whether it is about liveness.
     pub fn is_about_liveness(&self) -> bool {
-        self.rows.iter().any(Row::is_watched)
+        !self.temperatures.is_empty() || self.rows.iter().any(|row| row.seconds.is_some())
+    }
+
+    /// The views that are looked at: the rounds of the strategy, if nothing else is said.
+    pub(super) fn views_of(&self, row: &Row, set: &Table) -> Result<Option<u32>, String> {
+        if !self.is_about_liveness() {
+            return Ok(None);
+        }
+        let rounds = set.get("rounds").and_then(toml::Value::as_integer).and_then(|n| u32::try_from(n).ok());
+        let unsaid = "tables about liveness look at so many views: say in `set` how many `rounds`, or how many `views`";
+        row.views.or(rounds).map(Some).ok_or_else(|| unsaid.to_owned())
     }
 
     pub(super) fn check_bounds(&self) -> Result<(), String> {
@@ -94,54 +102,61 @@ impl Experiment {
         }
     }
 
-    /// The tables in Markdown: what the checks say about the cells, in their order. `~` is before real time.
+    /// The tables in Markdown. First what the publication says of its protocol and what we do, then what else our runs
+    /// of each variant show. `~` is before real time.
     pub fn liveness_markdown(&self, results: &[Watched]) -> String {
         let mut text = String::new();
         let lines = self.lines(results);
-        for (variant, results) in self.variants.iter().zip(results.chunks(self.rows.len())) {
+        for (i, (variant, results)) in self.variants.iter().zip(results.chunks(self.rows.len())).enumerate() {
             let runs = results.first().map_or(0, |watched| watched.summary.runs);
-            let timed = self.rows.iter().zip(results).filter_map(|(row, it)| Some((row, it, row.seconds?)));
-            let timed: Vec<_> = timed.collect();
+            let cells = || self.rows.iter().zip(results);
+            let timed: Vec<_> =
+                cells().filter_map(|(row, it)| Some((row.name.clone(), it.times(row.seconds?)))).collect();
             if !timed.is_empty() {
-                let _ = writeln!(
-                    text,
-                    "\n{}, seconds per run of {runs}, mean and standard deviation:\n",
-                    variant.name
-                );
-                let head = ["virtual time", "real time", "published"];
-                let row = |(row, it, [mean, std]): &(&Row, &Watched, [f64; 2])| {
-                    let real = format!("~{:.6}", it.seconds / runs.max(1) as f64);
-                    let virtual_time = Spread::of(it.traces.iter().map(Trace::duration));
-                    (row.name.clone(), vec![virtual_time.to_string(), real, format!("{mean:.3} / {std:.3}")])
-                };
-                table(&mut text, head.into_iter(), timed.iter().map(row));
+                let _ = writeln!(text, "\n{}, seconds per run of {runs}, mean / deviation:\n", variant.name);
+                table(&mut text, ["virtual time", "real time", "published"].into_iter(), timed.into_iter());
             }
-            let mut lines = lines.iter().filter(|line| line.variant == variant.name).peekable();
-            if lines.peek().is_some() {
+            if i == 0 && !lines.is_empty() {
                 let _ = writeln!(text, "\n{}, {runs} runs, ours / published:\n", variant.name);
                 let head = ["threshold", "time", "length", "% safety", "% liveness", "% false", "% refuted"];
-                table(&mut text, head.into_iter(), lines.map(|line| (line.name(), line.cells())));
+                table(&mut text, head.into_iter(), lines.iter().map(|line| (line.name(), line.cells())));
+            }
+            if !self.temperatures.is_empty() {
+                let _ = writeln!(
+                    text,
+                    "\n{}, runs of {runs}, and of those suspected the ones that were not refuted:\n",
+                    variant.name
+                );
+                let hot: Vec<String> =
+                    self.temperatures.iter().map(|rounds| format!("{rounds} hot")).collect();
+                let head = ["rounds", "unsafe", "split", "hot", "most hot"].into_iter();
+                let head =
+                    head.chain(hot.iter().map(String::as_str)).chain(["lasso", "with loops", "undecided"]);
+                table(
+                    &mut text,
+                    head,
+                    cells().map(|(row, it)| (row.name.clone(), it.heat(&self.temperatures))),
+                );
             }
         }
         text
     }
 
-    /// One value for each check.
+    /// One value for each check of the first variant.
     pub fn liveness_json(&self, results: &[Watched]) -> Vec<Value> {
         self.lines(results).iter().map(Line::json).collect()
     }
 
+    /// What the checks say about the first variant.
     fn lines<'a>(&'a self, results: &'a [Watched]) -> Vec<Line<'a>> {
         let bounds = self.variants.iter().position(|variant| Some(&variant.name) == self.bounds.as_ref());
         let mut lines = Vec::new();
-        for (i, watched) in results.iter().enumerate() {
-            let (variant, row) = (&self.variants[i / self.rows.len()].name, &self.rows[i % self.rows.len()]);
-            let correct =
-                bounds.and_then(|variant| results.get(variant * self.rows.len() + i % self.rows.len()));
+        for (i, (row, watched)) in self.rows.iter().zip(results).enumerate() {
+            let correct = bounds.and_then(|variant| results.get(variant * self.rows.len() + i));
             let normal = correct.map(|watched| Spread::of(watched.traces.iter().map(|trace| trace.time)));
             for check in &row.checks {
-                let beyond = |normal: Spread| normal.beyond(check.threshold);
-                let bound = normal.filter(|_| matches!(check.by, By::Time)).map(beyond);
+                let by_time = normal.filter(|_| matches!(check.by, By::Time));
+                let bound = by_time.map(|normal| normal.beyond(check.threshold));
                 let method = match check.by {
                     By::Temperature => Method::Temperature(check.threshold as usize),
                     By::Lasso => Method::Lasso(&watched.lassos, false),
@@ -149,27 +164,37 @@ impl Experiment {
                     By::Time => Method::TimeBound(bound.unwrap_or_default()),
                 };
                 let suspected = Suspected::by(method, &watched.traces);
-                lines.push(Line { variant, row, check, watched, bound, suspected });
+                lines.push(Line { row, check, watched, bound, suspected });
             }
         }
         lines
     }
 }
 
-impl Row {
-    const fn is_watched(&self) -> bool {
-        !self.checks.is_empty() || self.seconds.is_some()
+impl Watched {
+    fn unsafe_runs(&self) -> u64 {
+        self.summary.violations.get(&Property::Agreement).copied().unwrap_or_default()
     }
 
-    /// The rounds that its checks look at: those of the strategy.
-    pub(super) fn rounds(&self, set: &Table) -> Result<Option<u32>, String> {
-        if !self.is_watched() {
-            return Ok(None);
-        }
-        let rounds = set.get("rounds").and_then(toml::Value::as_integer).and_then(|n| u32::try_from(n).ok());
-        rounds
-            .map(Some)
-            .ok_or_else(|| "checks and seconds are about rounds: say in `set` how many".to_owned())
+    /// How long its runs take, and how long the publication says.
+    fn times(&self, [mean, deviation]: [f64; 2]) -> Vec<String> {
+        let real = self.seconds / self.summary.runs.max(1) as f64;
+        let ours = Spread::of(self.traces.iter().map(Trace::duration));
+        vec![ours.to_string(), format!("~{real:.6}"), format!("{mean:.3} / {deviation:.3}")]
+    }
+
+    /// How hot its runs get, and which come under suspicion.
+    fn heat(&self, temperatures: &[u32]) -> Vec<String> {
+        let Heat { rounds, split, hot, most, undone } = Heat::of(&self.traces);
+        let rounds = format!("{:.1}", rounds as f64 / self.summary.runs.max(1) as f64);
+        let plain = [self.unsafe_runs(), split, hot, most as u64].map(|count| count.to_string());
+        let by = |method| {
+            let suspected = Suspected::by(method, &self.traces);
+            format!("{} / {}", suspected.runs, suspected.runs - suspected.refuted)
+        };
+        let hot = temperatures.iter().map(|&rounds| by(Method::Temperature(rounds as usize)));
+        let lassos = [false, true].map(|with_loops| by(Method::Lasso(&self.lassos, with_loops)));
+        [rounds].into_iter().chain(plain).chain(hot).chain(lassos).chain([undone.to_string()]).collect()
     }
 }
 
@@ -187,10 +212,6 @@ impl Line<'_> {
     fn seconds(&self) -> f64 {
         let lassos = matches!(self.check.by, By::Lasso | By::LassoAndLoops);
         self.watched.seconds + if lassos { self.watched.lasso_seconds } else { 0.0 }
-    }
-
-    fn unsafe_runs(&self) -> u64 {
-        self.watched.summary.violations.get(&Property::Agreement).copied().unwrap_or_default()
     }
 
     fn threshold(&self) -> String {
@@ -212,7 +233,7 @@ impl Line<'_> {
             self.threshold(),
             format!("~{:.2} s", self.seconds()),
             length,
-            percent(Rate::new(self.unsafe_runs(), runs)),
+            percent(Rate::new(self.watched.unsafe_runs(), runs)),
             percent(Rate::new(suspected.runs, runs)),
             share(suspected.unsplit),
             share(suspected.refuted),
@@ -234,8 +255,8 @@ impl Line<'_> {
     fn json(&self) -> Value {
         let Suspected { runs, unsplit, refuted, .. } = self.suspected;
         json!({
-            "variant": self.variant, "row": self.row.name, "check": self.name(), "threshold": self.threshold(),
-            "runs": self.watched.summary.runs, "unsafe": self.unsafe_runs(), "suspected": runs, "false": unsplit,
+            "row": self.row.name, "check": self.name(), "threshold": self.threshold(),
+            "runs": self.watched.summary.runs, "unsafe": self.watched.unsafe_runs(), "suspected": runs, "false": unsplit,
             "refuted": refuted, "length": self.suspected.length(), "seconds": self.seconds(),
             "lasso_seconds": self.watched.lasso_seconds,
             "states_on_cycles": self.watched.lassos.cycles.len(), "states_on_loops": self.watched.lassos.loops.len(),

@@ -34,6 +34,9 @@ pub struct Experiment {
     /// What is counted, in the order of the columns. Tables about liveness have columns of their own.
     #[serde(default)]
     columns: Vec<Column>,
+    /// Tables about liveness: after how many hot rounds in a row a run is suspect.
+    #[serde(default)]
+    temperatures: Vec<u32>,
     /// The variant whose runs say how long a run may take: the correct protocol.
     #[serde(default)]
     bounds: Option<String>,
@@ -82,6 +85,9 @@ struct Row {
     /// How its runs come under suspicion, each a line of a table about liveness.
     #[serde(default)]
     checks: Vec<liveness::Check>,
+    /// How many views are looked at, if rounds are not views.
+    #[serde(default)]
+    views: Option<u32>,
     /// The published mean and standard deviation of the seconds that a run takes.
     #[serde(default)]
     seconds: Option<[f64; 2]>,
@@ -134,7 +140,7 @@ impl Experiment {
             merge(&mut set, self.sets.get(name).ok_or_else(known).map_err(named)?);
         }
         merge(&mut set, &row.set);
-        let rounds = row.rounds(&set).map_err(named)?;
+        let rounds = self.views_of(row, &set).map_err(named)?;
         Ok(Cell {
             variant: variant.name.clone(),
             row: row.name.clone(),

@@ -32,7 +32,7 @@ struct Moment<'a> {
 }
 
 impl Run {
-    /// The first act of each node that another run of the same script shows to be an act of what it lacks.
+    /// The first act of each node that another run shows: what differs there comes of what it lacks.
     pub(super) fn acts(&self, other: &Recording, until: u64) -> Vec<Act> {
         let mut acts: Vec<Act> = Vec::new();
         for standing in &self.recording.standings {
@@ -44,7 +44,7 @@ impl Run {
                 let how = self.differ(here, there)?;
                 Some(Act { seat, step: here.step, how })
             });
-            acts.extend(first);
+            acts.extend(first.or_else(|| silent_timer(&here, &there, seat)));
         }
         let concerned =
             self.violation.as_ref().map(|violation| violation.nodes.as_slice()).unwrap_or_default();
@@ -82,8 +82,13 @@ impl Run {
     fn deeds(&self, moment: &Moment<'_>, other: &Moment<'_>) -> Vec<String> {
         let decides = |what: &&What| matches!(what, What::Commit { .. });
         let crashes = |what: &&What| matches!(what, What::Note { text, .. } if text.starts_with("crashed"));
-        if moment.follows.iter().any(|what| crashes(what)) {
-            return vec!["crashes".to_owned()];
+        match (
+            moment.follows.iter().any(|what| crashes(what)),
+            other.follows.iter().any(|what| crashes(what)),
+        ) {
+            (true, true) => return Vec::new(),
+            (true, false) => return vec!["crashes".to_owned()],
+            _ => {}
         }
         let mut deeds: Vec<String> = Vec::new();
         for what in moment.follows.iter().filter(|what| !other.follows.contains(what)) {
@@ -114,6 +119,17 @@ impl Run {
         }
         deeds
     }
+}
+
+/// A timer that fires in the other run, and in this one never, where a node has heard the same.
+fn silent_timer(here: &[Moment<'_>], there: &[Moment<'_>], seat: SeatName) -> Option<Act> {
+    let same = here.iter().zip(there).take_while(|(here, there)| here.cause == there.cause).count();
+    let cause = there.get(same)?.cause?;
+    let What::Fire { timer, .. } = cause else { return None };
+    let step = here[same.checked_sub(1)?].step;
+    let never = here.iter().all(|moment| moment.cause != Some(cause));
+    let how = format!("the timer {timer} of {seat} never fires after it; without the deviation it does");
+    never.then_some(Act { seat, step, how })
 }
 
 /// The events of a node, its start first.

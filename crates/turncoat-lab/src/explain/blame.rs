@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Edit, Effect, Form, Persona};
+use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona};
 use turncoat_core::ids::NodeId;
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy};
 use turncoat_core::schedule::Action;
@@ -14,7 +14,7 @@ use super::words::{and, count};
 pub(super) const LINES: usize = 8;
 
 /// Characters of a lie that is told in short.
-const BRIEF: usize = 60;
+const BRIEF: usize = 80;
 
 /// Messages that fared alike, in the order in which they were sent.
 pub(super) type Group<'a> = Vec<&'a SentCopy>;
@@ -26,9 +26,14 @@ impl Run {
         for node in self.scenario.adversary.byzantine.iter() {
             let mut deeds = self.faces(node);
             deeds.extend(self.lies(node));
+            deeds.extend(self.repeats(node));
             let script = &self.scenario.scheduler.script;
             if script.iter().any(|action| matches!(action, Action::Suspect(seat) if seat.node == node)) {
                 deeds.push(format!("{node} asked for a new view without cause."));
+            }
+            let faults = &self.scenario.adversary.faults;
+            if faults.iter().any(|fault| matches!(fault.effect, Effect::Fire(seat) if seat.node == node)) {
+                deeds.push(format!("{node} did not wait for its timers."));
             }
             match deeds.is_empty() {
                 true => lines.push(format!("{node} is Byzantine, but kept to the protocol in this run.")),
@@ -68,8 +73,9 @@ impl Run {
             }
             deeds.extend(lies.iter().map(|(deed, all)| format!("{deed} ({})", all.join("; "))));
             deeds.extend((groups.len() > LINES / 2).then(|| "more of that kind".to_owned()));
+            deeds.extend(self.repeats(node).map(|_| "sent the same more than once".to_owned()));
             match deeds.is_empty() {
-                true => format!("{node} is Byzantine, and did nothing wrong."),
+                true => format!("{node} is Byzantine, but sent what its code wrote."),
                 false => format!("{node}, which is Byzantine, {}.", and(deeds)),
             }
         };
@@ -104,6 +110,30 @@ impl Run {
             format!("{seat} was heard by {}", receivers(&own.filter(in_time).collect::<Vec<_>>()))
         });
         words.collect()
+    }
+
+    /// Messages sent more than once in an event.
+    fn repeats(&self, node: NodeId) -> Option<String> {
+        let by_fault = |fault: &Fault| matches!(fault.effect, Effect::Duplicate(_));
+        let by_script = |action: &Action| matches!(action, Action::Duplicate(_));
+        if !self.scenario.adversary.faults.iter().any(by_fault)
+            && !self.scenario.scheduler.script.iter().any(by_script)
+        {
+            return None;
+        }
+        let mut sent: BTreeMap<_, Group<'_>> = BTreeMap::new();
+        let wanted = |copy: &&SentCopy| copy.src.node == node && copy.sent <= self.last_step();
+        let genuine = |copy: &&SentCopy| wanted(copy) && copy.lie.is_none() && !withheld(copy);
+        for copy in self.recording.copies.iter().filter(genuine) {
+            sent.entry((copy.sent, copy.src, copy.dst, copy.text.as_str())).or_default().push(copy);
+        }
+        let group = sent.values().find(|group| group.len() > 1)?;
+        let (copy, times) = (group[0], group.len());
+        let message = self.names.short(&copy.text);
+        let all = sent.values().filter(|group| group.len() > 1).count();
+        let more =
+            if all > 1 { format!(" So it did {all} times, to one or another.") } else { String::new() };
+        Some(format!("Step {}: {} sent {message} {times} times to {}.{more}", copy.sent, copy.src, copy.dst))
     }
 
     /// Messages changed, made up and withheld.

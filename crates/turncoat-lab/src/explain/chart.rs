@@ -213,7 +213,17 @@ impl Chart {
                 What::Note { seat, text } => (*seat, Sign::Note, text.clone()),
                 What::Deliver { .. } | What::Drop { .. } | What::Hold { .. } | What::Lie { .. } => continue,
             };
-            marks.push(Mark { lifeline: seat.map(place), step: event.step, sign, text });
+            let (lifeline, step) = (seat.map(place), event.step);
+            match marks.last_mut() {
+                // What a node says in one event is one note.
+                Some(last)
+                    if sign == Sign::Note
+                        && (last.sign, last.lifeline, last.step) == (sign, lifeline, step) =>
+                {
+                    last.text = format!("{}; {text}", last.text);
+                }
+                _ => marks.push(Mark { lifeline, step, sign, text }),
+            }
         }
         if let Some(violation) = &run.violation {
             let text = match violation.property {

@@ -65,13 +65,18 @@ impl Deviations {
         let scripted = run.recording.clone().scripted(scenario);
         let mut deviations = Vec::new();
         for name in &on {
-            let other = with(&scripted, &without(name, &on));
+            let fewer = without(name, &on);
+            let (last, soon) = (run.last_step(), SOON.min(run.last_step()));
             let mut acts = Vec::new();
-            // Most act soon, and a standstill is long.
-            for until in [SOON.min(run.last_step()), run.last_step()] {
-                if acts.is_empty() && violation.is_some() {
-                    acts = run
-                        .acts(&runner.record_until(&other, &mut |moment| moment.steps() >= until)?.1, until);
+            // Most act soon, and a standstill is long. Timers that are not in the script fire without it.
+            for (base, until, wanted) in
+                [(&scripted, soon, true), (&scripted, last, true), (scenario, last, needed.contains(name))]
+            {
+                if acts.is_empty() && wanted && violation.is_some() {
+                    let other = with(base, &fewer);
+                    let (_, beginning) =
+                        runner.record_until(&other, &mut |moment| moment.steps() >= until)?;
+                    acts = run.acts(&beginning, until);
                 }
             }
             let about = entry.flags.iter().find(|flag| flag.name() == *name).map_or("", |flag| flag.about);
@@ -100,11 +105,16 @@ impl Deviations {
         let mut lines = vec![format!("{on}{share}{cure}{end}")];
         lines.extend(needed.iter().map(|Deviation { name, about, acts, .. }| match acts.split_first() {
             Some((Act { step, how, .. }, rest)) => {
-                let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
-                let rest: Vec<String> = rest.collect();
-                let also =
-                    if rest.is_empty() { String::new() } else { format!(" It acts in {} too.", and(rest)) };
-                format!("- {name}: {about}. It acts first at step {step}: {how}.{also}")
+                let also = match rest.is_empty() {
+                    true => String::new(),
+                    false => {
+                        let mut rest: Vec<&Act> = rest.iter().collect();
+                        rest.sort_by_key(|act| act.step);
+                        let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
+                        format!(" It acts in {} too.", and(rest))
+                    }
+                };
+                format!("- {name}: {about}. It acts at step {step}: {how}.{also}")
             }
             None => format!("- {name}: {about}. No message or decision shows at once where it acts."),
         }));
@@ -112,7 +122,7 @@ impl Deviations {
             others.into_iter().partition(|d| !d.acts.is_empty());
         let seen = seen.iter().filter_map(|d| {
             let first = d.acts.iter().map(|act| act.step).min()?;
-            Some(format!("{} (from step {first} on)", d.name))
+            Some(format!("{} (from step {first} on: {})", d.name, d.about))
         });
         let seen: Vec<String> = seen.collect();
         lines.extend(

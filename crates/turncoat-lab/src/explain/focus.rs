@@ -87,7 +87,21 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
         (_, Some(lifeline)) => within(lifeline, mark.step),
     };
     chart.marks.retain(matters);
+    let mut ends = ends(&chart);
+    if ends.len() > 3 * ROWS {
+        let first = ends.split_off(ends.len() - ROWS)[0];
+        chart.arrows.retain(|arrow| arrow.end().is_some_and(|end| end >= first));
+        chart.marks.retain(|mark| mark.step >= first);
+    }
     chart
+}
+
+/// When things happened, in order.
+fn ends(chart: &Chart) -> Vec<u64> {
+    let mut ends: Vec<u64> = chart.arrows.iter().filter_map(Arrow::end).collect();
+    ends.extend(chart.marks.iter().map(|mark| mark.step));
+    ends.sort_unstable();
+    ends
 }
 
 /// What happened for the first time, and no more than fits.
@@ -101,10 +115,7 @@ fn first_times(mut chart: Chart) -> Chart {
         (Sign::Timer, Some(lifeline)) => senders.contains(&(lifeline, mark.step)),
         _ => noted.insert((mark.lifeline, mark.text.clone())),
     });
-    let mut ends: Vec<u64> = chart.arrows.iter().filter_map(Arrow::end).collect();
-    ends.extend(chart.marks.iter().map(|mark| mark.step));
-    ends.sort_unstable();
-    if let Some(&last) = ends.get(ROWS) {
+    if let Some(&last) = ends(&chart).get(ROWS) {
         chart.arrows.retain(|arrow| arrow.end().is_some_and(|end| end <= last));
         chart.marks.retain(|mark| mark.step <= last || mark.sign == Sign::Violation);
     }

@@ -6,6 +6,9 @@ use turncoat_core::record::SentCopy;
 use super::read::{Decision, Run, received};
 use super::words::and;
 
+/// As many messages as are told of.
+const FEW: usize = 12;
+
 /// Messages that say the same, by different senders.
 struct Heard<'a> {
     view: Option<View>,
@@ -48,7 +51,7 @@ impl Run {
         views.dedup();
         let lines = views.iter().map(|view| {
             let of_view = groups.iter().filter(|group| group.view == *view);
-            let words: Vec<String> = of_view.map(|group| self.group(group)).collect();
+            let words = few(of_view.map(|group| self.group(group)));
             match views.len() > 1 {
                 true => format!("in view {}: {}", view.unwrap_or_default(), words.join("; ")),
                 false => words.join("; "),
@@ -59,19 +62,22 @@ impl Run {
 
     /// What a replica told others about a slot up to a step.
     pub(super) fn told(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Option<String> {
-        let mut words: Vec<String> = Vec::new();
+        let mut said: Vec<(View, String, u64)> = Vec::new();
         let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= until);
         for copy in sent.filter(|copy| !copy.dst.node.is_client() && Self::is_about(copy, slot)) {
-            let named = self.named(copy);
-            if copy.round.is_none() || named.len() > 1 {
-                continue;
-            }
-            let value = named.first().map_or_else(String::new, |value| format!(" {value}"));
-            let said = format!("{}{value}", copy.kind.to_uppercase());
-            if !words.iter().any(|known| known.starts_with(&format!("{said} ("))) {
-                words.push(format!("{said} ({})", copy.sent));
+            let (Some(key), named) = (copy.round, self.named(copy)) else { continue };
+            let value = if let [value] = named.as_slice() { format!(" {value}") } else { String::new() };
+            let what = format!("{}{value}", copy.kind.to_uppercase());
+            if !said.iter().any(|(view, known, _)| (*view, known) == (key.view, &what)) {
+                said.push((key.view, what, copy.sent));
             }
         }
+        let mut last = None;
+        let words = said.iter().map(|(view, what, step)| match last.replace(*view) {
+            before if before == Some(*view) || !self.has_views() => format!("{what} ({step})"),
+            _ => format!("in view {view} {what} ({step})"),
+        });
+        let words = few(words);
         (!words.is_empty()).then(|| format!("and it had said: {}", words.join(", ")))
     }
 
@@ -95,4 +101,15 @@ impl Run {
         });
         format!("{}{values} of {}", kind.to_uppercase(), and(senders))
     }
+}
+
+/// The first of many words.
+fn few(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words: Vec<String> = words.collect();
+    if words.len() > FEW {
+        let more = words.len() + 1 - FEW;
+        words.truncate(FEW - 1);
+        words.push(format!("and {more} more"));
+    }
+    words
 }

@@ -12,7 +12,7 @@
 //! | says which deviations are to blame | `deviations.rs`; where they act `acts.rs` |
 //! | puts sections in order | `story.rs` |
 //! | is the chart as data | `chart.rs`; what of it matters `focus.rs` |
-//! | prints it | `text.rs`, `svg.rs`, `mermaid.rs` |
+//! | prints it | `text.rs`, `svg.rs` (with `pen.rs`), `mermaid.rs` |
 
 use turncoat_core::outcome::{Outcome, Violation};
 use turncoat_core::runner::Entry;
@@ -26,6 +26,7 @@ mod focus;
 mod heard;
 mod mermaid;
 mod network;
+mod pen;
 mod read;
 mod rules;
 mod story;

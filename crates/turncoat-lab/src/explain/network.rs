@@ -1,6 +1,6 @@
 //! What the network did: splits, losses, delays; and who stopped.
 
-use turncoat_core::fault::{Effect, Fault};
+use turncoat_core::fault::{Effect, Fault, RoundSource};
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 
@@ -58,7 +58,11 @@ impl Run {
             });
         }
         if lines.iter().any(|line| line.starts_with("In round")) {
-            lines.push("(A round of a sender is one phase of one slot, or of a view change.)".to_owned());
+            let by_view =
+                |fault: &Fault| matches!(fault.when.source, RoundSource::View | RoundSource::SenderView);
+            let views = self.entry.phases == 0 || self.scenario.adversary.faults.iter().any(by_view);
+            let round = if views { "view" } else { "phase of a slot; a view change is one more" };
+            lines.push(format!("(A round is a {round}.)"));
         }
         lines
     }
@@ -123,9 +127,13 @@ impl Run {
                 None => notes.push((*seat, text, event.step, 1)),
             }
         }
-        let line = |(seat, text, step, times): &(SeatName, &str, u64, usize)| match times {
-            1 => format!("Step {step}: {seat} {text}."),
-            _ => format!("Step {step}, and {times} times in all: {seat} {text}."),
+        let line = |(seat, text, step, times): &(SeatName, &str, u64, usize)| {
+            let deed = match text.strip_prefix("its ") {
+                Some(clock) => format!("{seat}'s {clock}"),
+                None => format!("{seat} {text}"),
+            };
+            let often = if *times > 1 { format!(", and {times} times in all") } else { String::new() };
+            format!("Step {step}{often}: {deed}.")
         };
         notes.iter().map(line).collect()
     }

@@ -9,7 +9,7 @@ use turncoat_core::record::{Arrival, Falsehood, Recording, SentCopy, What};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 
-use super::values::Names;
+use super::values::{Names, stands_in};
 use super::words::and;
 
 /// A run, with what one needs to ask about it.
@@ -40,7 +40,8 @@ pub(super) struct Decision {
 #[derive(Clone, Debug)]
 pub(super) struct Ballot<'a> {
     pub(super) decision: &'a Decision,
-    pub(super) kind: &'static str,
+    /// Their kind, if the decider heard them itself; others heard of them in a certificate.
+    pub(super) kind: Option<&'static str>,
     pub(super) view: View,
     /// What the decider heard, by voter; of itself what it told others.
     pub(super) votes: Vec<(NodeId, Vec<&'a SentCopy>)>,
@@ -57,6 +58,10 @@ impl Run {
         let spec = &self.scenario.cluster;
         let leaders = spec.leaders.clone();
         Cluster { n: spec.n, f: spec.f, clients: spec.clients, leaders, ..Cluster::default() }
+    }
+
+    pub(super) fn quorum(&self) -> usize {
+        (self.entry.quorum)(&self.cluster())
     }
 
     pub(super) fn leader(&self, view: View) -> NodeId {
@@ -111,37 +116,62 @@ impl Run {
         copy.slot.is_none() || slot.is_none() || copy.slot == slot
     }
 
+    /// Whether a message may be a vote in a decision. Without a slot it must name the value.
+    fn is_vote(&self, copy: &SentCopy, decision: &Decision) -> bool {
+        let names = || {
+            stands_in(&copy.text, &decision.id.to_string())
+                || self.named(copy).contains(&decision.value.as_str())
+        };
+        let about = if copy.slot.is_some() { copy.slot == Some(decision.slot) } else { names() };
+        copy.round.is_some() && !copy.view_change && decision.voters.contains(copy.src.node) && about
+    }
+
     /// The votes behind a decision: messages of the last kind that its voters sent about the slot, in one view.
-    pub(super) fn ballot<'a>(&'a self, decision: &'a Decision) -> Option<Ballot<'a>> {
-        let Decision { seat, slot, voters, step, .. } = *decision;
-        let heard = self.received(seat, step);
-        let votes = heard.iter().filter(|copy| {
-            !copy.view_change && Self::is_about(copy, Some(slot)) && voters.contains(copy.src.node)
-        });
-        // The highest phase of the latest view that most of the voters have spoken in.
-        let rounds = votes.clone().filter_map(|copy| Some((copy.round?.view, copy.round?.phase, copy.kind)));
-        let covered = |round: &(View, u8, &str)| {
-            let same = votes
-                .clone()
-                .filter(|copy| copy.round.is_some_and(|key| (key.view, key.phase, copy.kind) == *round));
+    pub(super) fn ballot<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
+        let Decision { seat, voters, step, .. } = *decision;
+        let mut heard = self.received(seat, step);
+        heard.retain(|copy| self.is_vote(copy, decision));
+        let sent =
+            self.recording.copies.iter().filter(|copy| copy.sent <= step && self.is_vote(copy, decision));
+        let round = |copy: &SentCopy| copy.round.map(|key| (key.view, key.phase, copy.kind));
+        let heard_in = |wanted: (View, u8, &str)| {
+            let same = heard.iter().filter(move |copy| round(copy) == Some(wanted));
             same.map(|copy| copy.src.node).collect::<NodeSet>().len()
         };
-        let best = rounds.max_by_key(|round| (covered(round), round.0, round.1))?;
-        let (view, phase, kind) = best;
-        let of_round = |copy: &&SentCopy| {
-            copy.kind == kind && copy.round.is_some_and(|key| (key.view, key.phase) == (view, phase))
+        // The highest phase of the latest view that most of the voters have spoken in.
+        let rounds = heard.iter().filter_map(|copy| round(copy));
+        let best = rounds.max_by_key(|&(view, phase, kind)| (heard_in((view, phase, kind)), view, phase));
+        let others = voters.iter().filter(|voter| *voter != seat.node).count();
+        let Some(best) = best.filter(|&best| heard_in(best) >= others) else {
+            return self.certified(decision);
         };
-        let own = || {
-            let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= step);
-            let sent = sent.filter(of_round).filter(|copy| Self::is_about(copy, Some(slot)));
-            sent.last().into_iter().collect()
-        };
+        let of_round = |copy: &&SentCopy| round(copy) == Some(best);
         let of = |voter: NodeId| match voter == seat.node {
-            true => own(),
-            false => votes.clone().copied().filter(|copy| copy.src.node == voter).filter(of_round).collect(),
+            true => sent.clone().filter(of_round).rfind(|copy| copy.src == seat).into_iter().collect(),
+            false => heard.iter().copied().filter(|copy| copy.src.node == voter).filter(of_round).collect(),
         };
         let votes = voters.iter().map(|voter| (voter, of(voter))).collect();
-        Some(Ballot { decision, kind, view, votes })
+        Ballot { decision, kind: Some(best.2), view: best.0, votes }
+    }
+
+    /// The votes behind a decision of somebody who saw their certificate only: messages of the kind that most voters sent.
+    fn certified<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
+        let sent = self
+            .recording
+            .copies
+            .iter()
+            .filter(|copy| copy.sent <= decision.step && self.is_vote(copy, decision));
+        let senders = |kind: &str| {
+            let same = sent.clone().filter(|copy| copy.kind == kind);
+            same.map(|copy| copy.src.node).collect::<NodeSet>().len()
+        };
+        let kind = sent.clone().map(|copy| copy.kind).max_by_key(|kind| senders(kind));
+        let last =
+            |voter: NodeId| sent.clone().rfind(|copy| copy.src.node == voter && Some(copy.kind) == kind);
+        let votes: Vec<(NodeId, Vec<&SentCopy>)> =
+            decision.voters.iter().map(|voter| (voter, last(voter).into_iter().collect())).collect();
+        let views = votes.iter().flat_map(|(_, votes)| votes).filter_map(|copy| Some(copy.round?.view));
+        Ballot { decision, kind: None, view: views.max().unwrap_or_default(), votes }
     }
 
     /// The values that a message names.

@@ -42,9 +42,7 @@ impl Run {
                 "twice" => {
                     let first = own.iter().find(|d| d.slot == last.slot).copied().unwrap_or(last);
                     lines.extend([self.decided(first), self.decided(last)]);
-                    if let (Some(one), Some(two)) = (self.ballot(first), self.ballot(last)) {
-                        lines.extend(self.in_common(&one, &two));
-                    }
+                    lines.extend(self.in_common(&self.ballot(first), &self.ballot(last)));
                     lines.extend(self.origin(&last.value, last.slot));
                 }
                 _ => {

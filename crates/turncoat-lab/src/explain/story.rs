@@ -4,12 +4,13 @@ use serde::Serialize;
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Letter;
-use turncoat_core::record::Standing;
+use turncoat_core::record::{Standing, What};
 
 use super::chart::Chart;
 use super::deviations::Deviations;
 use super::read::Run;
-use super::words::{and, wrapped};
+use super::values::stands_in;
+use super::words::{and, capitalised, wrapped};
 
 /// The most columns of a line.
 pub(super) const WIDTH: usize = 100;
@@ -78,7 +79,7 @@ impl Run {
             Section::new("In short", self.in_brief()),
             Section::new("The setting", self.setting(deviations, known)),
             Section::new("Who lied", self.liars()),
-            Section::new("Who stopped", self.mishaps()),
+            Section::new("Stops and clocks", self.mishaps()),
             Section::new("The network", self.network()),
             Section::new("What the replicas saw", self.saw()),
         ];
@@ -98,7 +99,8 @@ impl Run {
         }
         match self.violation.as_ref().map(|violation| violation.property) {
             Some(Property::Agreement) => {
-                lines.extend(self.conflicting().and_then(|(one, two)| self.in_short(&one, &two)));
+                let why = self.conflicting().and_then(|(one, two)| self.in_short(&one, &two));
+                lines.push(why.unwrap_or_else(|| self.outcome_in_short()));
             }
             Some(Property::Termination) => lines.extend(self.clients_in_short()),
             Some(_) | None => lines.push(self.outcome_in_short()),
@@ -108,7 +110,7 @@ impl Run {
 
     fn outcome_in_short(&self) -> String {
         match &self.violation {
-            Some(violation) => format!("{}.", self.names.rename(&violation.detail)),
+            Some(violation) => format!("{}.", capitalised(&self.names.rename(&violation.detail))),
             None => "Nothing was violated.".to_owned(),
         }
     }
@@ -133,6 +135,7 @@ impl Run {
             }
         )];
         lines.extend(legend.into_iter().map(|line| format!("- {line}")));
+        lines.extend(self.blocks(said).into_iter().map(|line| format!("- {line}")));
         let labels: String = chart.arrows.iter().map(|arrow| format!("{}\n", arrow.label)).collect();
         let mut letters: Vec<Letter> = Vec::new();
         for (letter, means) in (self.entry.letters)() {
@@ -144,6 +147,25 @@ impl Run {
         let letters: Vec<String> =
             letters.iter().map(|(letter, means)| format!("{letter} is {means}")).collect();
         lines.extend((!letters.is_empty()).then(|| format!("In messages {}.", letters.join("; "))));
+        lines
+    }
+
+    /// What was decided under another name than that of a request.
+    fn blocks(&self, said: &str) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for event in &self.recording.events {
+            let What::Commit { id, requests, .. } = &event.what else { continue };
+            let name = self.names.value(*id);
+            let holds = requests.iter().map(|request| self.names.request(request));
+            let line = format!("{name} = a block with {}", and(holds));
+            if self.names.number(*id).is_none()
+                && !requests.is_empty()
+                && stands_in(said, &name)
+                && !lines.contains(&line)
+            {
+                lines.push(line);
+            }
+        }
         lines
     }
 
@@ -159,7 +181,7 @@ impl Run {
             self.scenario.protocol.name,
             cluster.n,
             cluster.f,
-            cluster.quorum(),
+            self.quorum(),
             cluster.n
         )];
         if self.scenario.adversary.crash_on_garbage {

@@ -8,6 +8,9 @@ use turncoat_core::record::{Arrival, Loss, SentCopy, Standing, What};
 use super::read::Run;
 use super::words::{and, count};
 
+/// As many requests as are named.
+const FEW: usize = 4;
+
 impl Run {
     /// When things stopped moving, and in what way they still do.
     pub(super) fn standstill(&self) -> Vec<String> {
@@ -17,7 +20,10 @@ impl Run {
             .iter()
             .find(|event| matches!(&event.what, What::Note { seat: None, text } if text.contains("calm")));
         if let Some(calm) = calm {
-            lines.push(format!("From step {} on the network lost and delayed nothing any more.", calm.step));
+            lines.push(format!(
+                "From step {} on the network is calm: what correct nodes send arrives in time.",
+                calm.step
+            ));
         }
         let decided = self.decisions().into_iter().rfind(|d| self.is_correct(d.seat));
         let since = decided.as_ref().map_or(0, |last| last.step);
@@ -194,7 +200,9 @@ impl Run {
             })
         };
         let open = self.recording.requests.iter().filter(|request| !done(request.client, request.ts));
+        let left = open.clone().count().saturating_sub(FEW);
         let open: Vec<String> = open
+            .take(FEW)
             .map(|request| {
                 format!("{} (request {} of {})", self.names.request(request), request.ts, request.client)
             })
@@ -208,6 +216,7 @@ impl Run {
         };
         match open.len() {
             0 => format!("No request is unanswered{later}."),
+            _ if left > 0 => format!("Without a result: {}; {left} more{later}.", and(open)),
             _ => format!("Without a result: {}{later}.", and(open)),
         }
     }

@@ -4,9 +4,9 @@
 //! sent and ends where it was received, so a late one is steep. Colours are those of values.
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write};
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
+use super::pen::{Svg, escaped};
 use super::words::wrapped;
 
 /// Where titles start, and lifelines.
@@ -26,7 +26,7 @@ const COLOURS: usize = 6;
 pub(super) fn print(chart: &Chart) -> String {
     let layout = Layout::new(chart);
     let (width, height) = (layout.width(), layout.height);
-    let mut svg = Svg(String::new());
+    let mut svg = Svg::default();
     svg.add(format_args!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-labelledby="chart-title chart-desc">"#
     ));
@@ -71,39 +71,6 @@ fn description(chart: &Chart) -> String {
         names.join(", "),
         chart.legend().iter().map(|(_, value)| *value).collect::<Vec<_>>().join("; ")
     )
-}
-
-/// The text of a picture.
-struct Svg(String);
-
-impl Svg {
-    fn add(&mut self, text: impl Display) {
-        let _ = writeln!(self.0, "{text}");
-    }
-
-    fn text(&mut self, class: &str, x: u32, y: u32, text: impl Display) {
-        let text = escaped(&text.to_string());
-        self.add(format_args!(r#"<text class="{class}" x="{x}" y="{y}">{text}</text>"#));
-    }
-
-    fn line(&mut self, class: &str, (x1, y1): (u32, u32), (x2, y2): (u32, u32)) {
-        self.add(format_args!(r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
-    }
-
-    fn rect(&mut self, class: &str, (x, y): (u32, u32), (width, height): (u32, u32), round: u32) {
-        self.add(format_args!(
-            r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}" rx="{round}"/>"#
-        ));
-    }
-
-    fn circle(&mut self, class: &str, (x, y): (u32, u32), r: u32) {
-        self.add(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"/>"#));
-    }
-
-    /// From a point on, as `d` has it.
-    fn path(&mut self, class: &str, (x, y): (u32, u32), d: &str) {
-        self.add(format_args!(r#"<path class="{class}" d="M{x} {y}{d}"/>"#));
-    }
 }
 
 /// Something that happened, and where it stands.
@@ -307,12 +274,4 @@ fn words(item: Item<'_>) -> Vec<(&'static str, String)> {
 /// The class of a value's colour.
 fn colour(value: Option<usize>) -> String {
     value.map_or_else(|| "v".to_owned(), |value| format!("v{}", value % COLOURS))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace(|c: char| c.is_control(), " ")
 }

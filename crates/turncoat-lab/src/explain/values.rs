@@ -218,7 +218,7 @@ fn is_edge(text: &str, before: bool) -> bool {
 }
 
 /// Whether a whole word stands in a text.
-fn stands_in(text: &str, word: &str) -> bool {
+pub(super) fn stands_in(text: &str, word: &str) -> bool {
     let mut found = text.match_indices(word);
     found.any(|(start, _)| is_edge(&text[..start], true) && is_edge(&text[start + word.len()..], false))
 }

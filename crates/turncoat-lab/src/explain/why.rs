@@ -10,8 +10,7 @@ impl Run {
     /// The quorums of two decisions that differ, and how that can be.
     pub(super) fn disagreement(&self, one: &Decision, two: &Decision) -> Vec<String> {
         let mut lines = vec![self.decided(one), self.decided(two)];
-        let (Some(first), Some(second)) = (self.ballot(one), self.ballot(two)) else { return lines };
-        let quorum = self.cluster().quorum();
+        let (first, second, quorum) = (self.ballot(one), self.ballot(two), self.quorum());
         for ballot in [&first, &second] {
             if ballot.decision.voters.len() < quorum {
                 lines.push(self.too_few(ballot));
@@ -27,11 +26,11 @@ impl Run {
 
     /// Those whose votes are behind two decisions.
     pub(super) fn in_common(&self, one: &Ballot<'_>, two: &Ballot<'_>) -> Vec<String> {
-        let (quorum, n) = (self.cluster().quorum(), self.cluster().n);
+        let (quorum, n, f) = (self.quorum(), self.cluster().n, self.cluster().f);
         let (first, second) = (one.decision.voters, two.decision.voters);
         let both = first.and(second);
         let common = if both.is_empty() { "nobody".to_owned() } else { and(both.iter()) };
-        let mut lines = vec![match first.len().min(second.len()) >= quorum {
+        let mut lines = vec![match first.len().min(second.len()) >= quorum && 2 * quorum > n + f {
             true => format!(
                 "Any two sets of {quorum} out of {n} replicas have a correct one in common, which should not help to \
                  decide two values. These have {common} in common:"
@@ -55,14 +54,14 @@ impl Run {
 
     /// The same in a sentence.
     pub(super) fn in_short(&self, one: &Decision, two: &Decision) -> Option<String> {
-        let (first, second) = (self.ballot(one)?, self.ballot(two)?);
+        let (first, second) = (self.ballot(one), self.ballot(two));
         let miscounted = [&first, &second].into_iter().find_map(|ballot| {
             let others = self.others(ballot);
             let values = and(others.iter().map(|(_, value)| value));
             let Decision { seat, value, .. } = ballot.decision;
             (!others.is_empty()).then(|| format!("{seat} decided {value} on votes for {values}."))
         });
-        let quorum = self.cluster().quorum();
+        let quorum = self.quorum();
         let few = [one, two].into_iter().filter(|decision| decision.voters.len() < quorum).map(|decision| {
             let Decision { seat, value, voters, .. } = decision;
             let again = [&first, &second].into_iter().find(|ballot| ballot.decision.seat == *seat);
@@ -78,20 +77,27 @@ impl Run {
     /// `At step 43 p2 decided B in slot 2, on the COMMITs of p1, p2 and p3 in view 0.`
     pub(super) fn decided(&self, decision: &Decision) -> String {
         let Decision { seat, slot, step, value, voters, .. } = decision;
-        let votes = match self.ballot(decision) {
-            Some(Ballot { kind, view, .. }) => {
-                let view = if self.has_views() { format!(" in view {view}") } else { String::new() };
-                format!("{}s of {}{view}", kind.to_uppercase(), and(voters.iter()))
+        let (ballot, voters) = (self.ballot(decision), and(voters.iter()));
+        let votes = match ballot.kind {
+            Some(kind) => {
+                let view = if self.has_views() { format!(" in view {}", ballot.view) } else { String::new() };
+                format!("counting the {}s of {voters}{view}", kind.to_uppercase())
             }
-            None => format!("votes of {}", and(voters.iter())),
+            None => {
+                let heard =
+                    self.received(*seat, *step).into_iter().rfind(|copy| received(copy) == Some(*step));
+                let heard = heard
+                    .map(|copy| format!("when it heard {} of {}, ", self.names.short(&copy.text), copy.src));
+                format!("{}counting the votes of {voters}", heard.unwrap_or_default())
+            }
         };
-        format!("At step {step} {seat} decided {value} in slot {slot}, counting the {votes}.")
+        format!("At step {step} {seat} decided {value} in slot {slot}, {votes}.")
     }
 
     /// Fewer voters than a quorum.
     fn too_few(&self, ballot: &Ballot<'_>) -> String {
         let Decision { seat, voters, .. } = ballot.decision;
-        let (quorum, n) = (self.cluster().quorum(), self.cluster().n);
+        let (quorum, n) = (self.quorum(), self.cluster().n);
         let voters = count(voters.len(), "replica", "replicas");
         format!(
             "{seat} had the votes of {voters} only{}; a quorum is {quorum} of {n}.",
@@ -121,7 +127,8 @@ impl Run {
                 [] => self.names.short(&vote.text),
                 named => named.join("/"),
             };
-            Some((said, ballot.view, ballot.decision.seat))
+            let to = ballot.kind.map_or_else(String::new, |_| format!(" to {}", ballot.decision.seat));
+            Some((said, vote.round.map_or(ballot.view, |key| key.view), to))
         };
         let view = |view: View| if self.has_views() { format!(" in view {view}") } else { String::new() };
         let said = match (told(one), told(two)) {
@@ -129,15 +136,17 @@ impl Run {
                 format!("voted {a} in view {in_a} and {b} in view {in_b}")
             }
             (Some((a, _, to_a)), Some((b, _, to_b))) if a == b => {
-                format!("voted {a}, to {to_a} and {to_b} alike")
+                format!("voted {a},{to_a} and{to_b} alike")
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) if to_a == to_b => {
                 format!("voted twice{}, {a} and then {b}", view(in_a))
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) => {
-                format!("voted twice{}, {a} to {to_a} and {b} to {to_b}", view(in_a))
+                format!("voted twice{}, {a}{to_a} and {b}{to_b}", view(in_a))
             }
-            (Some((a, _, to)), None) | (None, Some((a, _, to))) => format!("voted {a} to {to}"),
+            (Some((a, _, to)), None) | (None, Some((a, _, to))) => {
+                format!("voted {a}{to}; no message has its other vote")
+            }
             (None, None) => "voted in messages that are not on record".to_owned(),
         };
         format!("{who} {said}")
@@ -146,7 +155,7 @@ impl Run {
     /// Votes for other values than the one decided.
     fn others(&self, ballot: &Ballot<'_>) -> Vec<(NodeId, String)> {
         let mut others: Vec<(NodeId, String)> = Vec::new();
-        for (voter, votes) in &ballot.votes {
+        for (voter, votes) in ballot.votes.iter().filter(|_| ballot.kind.is_some()) {
             let named = votes.last().map(|vote| self.named(vote)).unwrap_or_default();
             if !named.is_empty() && !named.contains(&ballot.decision.value.as_str()) {
                 others.push((*voter, named.join("/")));
@@ -174,7 +183,8 @@ impl Run {
         let text =
             |ballot: &Ballot<'_>| ballot.votes.iter().find_map(|(_, votes)| Some(votes.last()?.text.clone()));
         let (first, second) = (text(one)?, text(two)?);
-        (first == second && self.names.within(&first).is_empty()).then(|| {
+        let heard = one.kind.is_some() && two.kind.is_some();
+        (heard && first == second && self.names.within(&first).is_empty()).then(|| {
             format!(
                 "The votes do not tell {} from {}: those for either read {}.",
                 one.decision.value,

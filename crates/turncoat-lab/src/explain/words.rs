@@ -23,9 +23,12 @@ pub(super) fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// A sentence starts with a capital letter.
+/// A sentence starts with a capital letter, unless that is the name of a node.
 pub(super) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
+    if chars.clone().nth(1).is_some_and(|second| second.is_ascii_digit()) {
+        return text.to_owned();
+    }
     chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
