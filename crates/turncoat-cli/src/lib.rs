@@ -38,8 +38,8 @@ pub use turncoat_core::runner::Entry;
 use turncoat_lab::files;
 
 use crate::commands::{
-    check, compare, corpus, experiment, explain, fuzz, list, new, replay, report, run, shrink, speed, suite,
-    tune,
+    check, compare, corpus, experiment, explain, fuzz, lasso, list, new, replay, report, run, shrink, speed,
+    suite, tune,
 };
 use crate::exit::Exit;
 
@@ -82,6 +82,7 @@ enum Command {
     Fuzz(fuzz::Args),
     Replay(replay::Args),
     Explain(explain::Args),
+    Lasso(lasso::Args),
     Shrink(shrink::Args),
     Corpus(corpus::Args),
     Suite(suite::Args),
@@ -126,6 +127,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Explain(args)) => explain::explain(&args),
+        Some(Command::Lasso(args)) => lasso::lasso(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Corpus(args)) => corpus::corpus(&args),
         Some(Command::Suite(args)) => suite::suite(&args),

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
-use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::campaign::{Campaign, Record, Until};
 use turncoat_lab::summary::Summary;
 use turncoat_lab::suspects::Suspects;
 
@@ -63,13 +63,14 @@ impl Series {
         })
     }
 
-    /// Runs a whole campaign, after what the file has of it. Nothing if somebody interrupts, who is told what becomes of
-    /// the others.
+    /// Runs a whole campaign, after what the file has of it, or, if somebody wants its runs with samples, from the start.
+    /// Nothing if somebody interrupts, who is told what becomes of the others.
     pub(crate) fn run(
         &mut self,
         searcher: &Searcher,
         search: &Search<'_>,
         label: Label,
+        samples: Option<&mut (dyn FnMut(Record) + Send)>,
         others: &str,
     ) -> Result<Option<Summary>> {
         let Self { jobs, shelf, stop, progress, done } = self;
@@ -85,12 +86,21 @@ impl Series {
             stop: stop.flag(),
             suspects,
         };
-        let describe = || searcher.describe(label, &campaign);
-        let summary = shelf.run(&campaign, describe, &mut |so_far| {
+        let mut watch = |so_far: &Summary| {
             let mut all = done.clone();
             all.append(so_far.clone());
             progress.show(&all);
-        })?;
+        };
+        let summary = match samples {
+            Some(keep) => {
+                let mut keep = |record| {
+                    keep(record);
+                    true
+                };
+                campaign.run_sampled(&mut keep, &mut watch)?
+            }
+            None => shelf.run(&campaign, || searcher.describe(label, &campaign), &mut watch)?,
+        };
         if stop.interrupted() {
             progress.clear();
             out::log(format_args!("interrupted: {others}"));

@@ -271,12 +271,21 @@ impl Ledger {
         }
     }
 
+    /// The network is calm. What has to be decided from now on can be said in slots.
+    pub(crate) fn calm(&mut self) {
+        if let Goal::Again(more) = self.goal {
+            let decided = self.decided.keys().map(|(_, slot)| slot.0).max().unwrap_or(0);
+            self.goal = Goal::Height(decided.saturating_add(more));
+        }
+    }
+
     /// What is missing for the goal, where `expected` requests have to complete.
     pub(crate) fn missing(&self, expected: usize) -> String {
         match self.goal {
             Goal::Replies => format!("{} of {expected} requests completed", self.completed.len()),
             Goal::Committed => "not all correct replicas have decided all requests".to_owned(),
             Goal::Height(height) => format!("not all correct replicas have reached slot {height}"),
+            Goal::Again(_) => "the network has not calmed down".to_owned(),
             Goal::None => String::new(),
         }
     }
@@ -298,7 +307,7 @@ impl Ledger {
                 self.completed.len().max(owed.len()) >= expected
                     && live.filter(|&seat| self.correct.contains(seat)).all(has_all)
             }
-            Goal::None => false,
+            Goal::None | Goal::Again(_) => false,
             Goal::Height(height) => {
                 let mut live = live.filter(|&seat| self.correct.contains(seat));
                 live.all(|seat| self.last[seat.index()].is_some_and(|last| last.0 >= height))

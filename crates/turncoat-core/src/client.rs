@@ -158,7 +158,7 @@ pub struct Reply {
 }
 
 /// The timers of the stock client.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub enum ClientTimer {
     /// The time to submit the next request.
     Next,
@@ -361,4 +361,6 @@ pub struct NoClient;
 
 impl<P: Protocol> Node<P> for NoClient {
     fn on_message(&mut self, _: NodeId, _: &P::Msg, _: &mut Context<'_, P>) {}
+
+    crate::open_state!();
 }

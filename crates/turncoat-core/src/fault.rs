@@ -4,7 +4,7 @@
 //!
 //! ```toml
 //! [[adversary.faults]]
-//! round = 1                       # when: the sender's round, a number or [first, last]
+//! round = 1                       # when: the sender's round, a number, [first, last] or { from = first }
 //! from = ["p0"]                   # the sender
 //! to = ["p2", "p3"]               # the receiver
 //! kind = "pre-prepare"            # the kind of message
@@ -12,6 +12,8 @@
 //! ```
 //!
 //! Only Byzantine nodes lie: `mutate`, `flip`, `originate` and `persona` name one, or mean all of them.
+
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -76,14 +78,35 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A number, or `[first, last]`.
+/// A number, `[first, last]`, or `{ from = first, every = step }`, which has no end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number, or [first, last]")]
+#[serde(untagged, expecting = "expected a number, [first, last], or { from = first, every = step }")]
 pub enum Span {
     /// Just this.
     At(u64),
     /// From the first to the last, both included.
     Between([u64; 2]),
+    /// From the first on.
+    Every(Every),
+}
+
+/// A number, and all that come after it by whole steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Every {
+    /// The first one.
+    pub from: u64,
+    /// The step.
+    #[serde(rename = "every", default = "each", skip_serializing_if = "is_each")]
+    pub step: NonZeroU64,
+}
+
+const fn each() -> NonZeroU64 {
+    NonZeroU64::MIN
+}
+
+fn is_each(step: &NonZeroU64) -> bool {
+    *step == each()
 }
 
 impl Span {
@@ -91,17 +114,30 @@ impl Span {
     pub const fn first(self) -> u64 {
         match self {
             Self::At(x) | Self::Between([x, _]) => x,
+            Self::Every(every) => every.from,
         }
     }
-    /// The last number.
+    /// The last number. A span that ends at `u32::MAX` or later has no end: views are counted up to that.
     pub const fn last(self) -> u64 {
         match self {
             Self::At(x) | Self::Between([_, x]) => x,
+            Self::Every(_) => u64::MAX,
+        }
+    }
+    /// Whether it has no end.
+    pub const fn endless(self) -> bool {
+        self.last() >= u32::MAX as u64
+    }
+    /// The step from one number to the next.
+    pub const fn step(self) -> u64 {
+        match self {
+            Self::Every(every) => every.step.get(),
+            _ => 1,
         }
     }
     /// Whether `x` is within.
     pub const fn contains(self, x: u64) -> bool {
-        self.first() <= x && x <= self.last()
+        self.first() <= x && x <= self.last() && (x - self.first()).is_multiple_of(self.step())
     }
 }
 

@@ -144,11 +144,16 @@ impl<P: Protocol> Io<P> {
 
     /// The next request of the running seat's own stream. Instances of one identity differ in what they ask.
     pub(crate) fn payload(&mut self, me: NodeId) -> Request {
-        let ts = &mut self.payloads[self.seat.index()];
-        *ts += 1;
-        let name = self.seats.name(self.seat);
-        let stream = u32::from(name.instance.unwrap_or(0)) << 24;
-        Request { client: me, ts: stream | *ts, op: Op::new(&format!("{name}#{ts}")), read_only: false }
+        self.payloads[self.seat.index()] += 1;
+        let (name, ts) = (self.seats.name(self.seat), self.payloads[self.seat.index()]);
+        let op = Op::new(&format!("{name}#{ts}"));
+        Request { client: me, ts: self.last_payload(self.seat), op, read_only: false }
+    }
+
+    /// The number of a seat's last request of its own stream.
+    pub(crate) fn last_payload(&self, seat: Seat) -> u32 {
+        let instance = self.seats.name(seat).instance.unwrap_or(0);
+        u32::from(instance) << 24 | self.payloads[seat.index()]
     }
 
     pub(crate) fn block(&mut self, id: Digest, parent: Digest) {

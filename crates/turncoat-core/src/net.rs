@@ -202,6 +202,15 @@ impl<T: Copy + Ord> Timers<T> {
         self.seats[seat.index()].iter().map(|timer| (timer.key, timer.at))
     }
 
+    /// All armed timers, in the order in which they fire.
+    pub(crate) fn in_order(&self) -> Vec<(Seat, T, Time)> {
+        let seats = self.seats.iter().enumerate();
+        let mut all: Vec<_> =
+            seats.flat_map(|(seat, list)| list.iter().map(move |timer| (Seat(seat as u8), timer))).collect();
+        all.sort_by_key(|(_, timer)| (timer.at, timer.order));
+        all.into_iter().map(|(seat, timer)| (seat, timer.key, timer.at)).collect()
+    }
+
     #[inline]
     pub(crate) fn alarms(&self) -> Alarms<'_> {
         Alarms { due: &self.due, first: self.first.map(|seat| (seat, self.due[seat.index()].at)) }

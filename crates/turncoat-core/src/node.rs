@@ -38,11 +38,14 @@ pub trait Protocol: Sized + 'static {
     /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
     /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
     const STREAM: bool = false;
+    /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
+    /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
+    const VIEW_DELAYS: u64 = 8;
 
     /// Its messages.
     type Msg: Message;
     /// The keys of its timers.
-    type Timer: Copy + Ord + Hash + Debug + 'static;
+    type Timer: Copy + Ord + Hash + Debug + Serialize + 'static;
     /// Its replicas.
     type Replica: Node<Self>;
     /// Its clients, usually the stock [`crate::client::QuorumClient`].

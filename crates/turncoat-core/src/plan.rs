@@ -147,6 +147,11 @@ pub trait Adversary {
     fn only(&self, _list: u16, _kind: u8) -> &[Lie] {
         &[]
     }
+    /// Whether from now on it judges every copy by its sender, receiver and kind alone, and by its view up to multiples of
+    /// `period`, where `now` is what a copy of whoever is furthest behind would be. It has no memory then.
+    fn is_steady(&self, _now: &Sent, _period: u64) -> bool {
+        false
+    }
 }
 
 /// A set of seats, or no restriction.
@@ -323,14 +328,7 @@ impl Test {
     #[inline]
     fn in_round(&self, copy: &Sent, inherit: bool) -> bool {
         let Some(span) = self.round else { return true };
-        let round = match self.source {
-            RoundSource::SenderMax => copy.sender_max,
-            RoundSource::Named => copy.named,
-            RoundSource::View => copy.view,
-            RoundSource::SenderView => copy.sender_view,
-            RoundSource::Global => copy.global,
-        };
-        span.contains(round.into()) && (copy.key.is_some() || inherit)
+        span.contains(self.round_of(copy)) && (copy.key.is_some() || inherit)
     }
 
     fn holds(&mut self, copy: &Sent, nth: u64, inherit: bool, rng: &mut Rng) -> bool {
@@ -359,7 +357,66 @@ impl Test {
     }
 }
 
+impl Test {
+    /// Whether what it says about rounds, steps and times will not change any more but for views that come back every so
+    /// often, and it counts and draws nothing.
+    fn is_steady(&self, now: &Sent, period: u64) -> bool {
+        let settled = |span: Option<Span>, now: u64, period: u64| {
+            span.is_none_or(|span| {
+                let always = span.first() <= now && span.endless() && period.is_multiple_of(span.step());
+                span.last() < now || always
+            })
+        };
+        let by_view = matches!(self.source, RoundSource::View | RoundSource::SenderView);
+        self.round.is_none_or(|_| self.source != RoundSource::Named)
+            && settled(self.round, self.round_of(now), if by_view { period } else { 1 })
+            && settled(self.step, now.step, 1)
+            && settled(self.time, now.now.0, 1)
+            && self.nth.is_none()
+            && self.permille.is_none()
+            && self.any.iter().chain(self.not.as_deref()).all(|test| test.is_steady(now, period))
+    }
+
+    /// Whether it will never hold again.
+    fn is_over(&self, now: &Sent) -> bool {
+        let past = |span: Option<Span>, now: u64| span.is_some_and(|span| span.last() < now);
+        // The numbers in messages may go back, those of their senders do not.
+        let forward = !matches!(self.source, RoundSource::Named | RoundSource::View);
+        self.left == 0
+            || past(self.step, now.step)
+            || past(self.time, now.now.0)
+            || (forward && past(self.round, self.round_of(now)))
+    }
+
+    /// The round that it asks for.
+    #[inline]
+    fn round_of(&self, copy: &Sent) -> u64 {
+        let round = match self.source {
+            RoundSource::SenderMax => copy.sender_max,
+            RoundSource::Named => copy.named,
+            RoundSource::View => copy.view,
+            RoundSource::SenderView => copy.sender_view,
+            RoundSource::Global => copy.global,
+        };
+        round.into()
+    }
+}
+
 impl Adversary for Plan {
+    fn is_steady(&self, now: &Sent, period: u64) -> bool {
+        let mut rules = self.rules.iter().zip(&self.deeds);
+        let steady = |(rule, deed): (&Rule, &Option<Deed>)| {
+            // What is made up depends on the message at hand; other lies and deeds on what has happened before.
+            let plain = match &rule.action {
+                Action::Deed => matches!(deed, Some(Deed::Mint(..))),
+                action => !matches!(action, Action::Lie(_) | Action::Hold),
+            };
+            let unlimited = rule.test.left == u32::MAX;
+            rule.test.is_over(now) || (plain && unlimited && rule.test.is_steady(now, period))
+        };
+        self.scheduled.is_empty() && rules.all(steady)
+    }
+
     fn judge(&mut self, copy: &Sent, verdict: &mut Verdict) {
         let nth = if self.uses_nth { self.nth(copy) } else { 0 };
         let Self { rules, rng, hold, inherit, .. } = self;

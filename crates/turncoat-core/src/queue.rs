@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::Time;
+use crate::ids::{Seat, Time};
 use crate::net::{Alarms, Header};
 use crate::rng::Rng;
 use crate::scenario::{SchedulerName, SchedulerSpec};
@@ -50,8 +50,8 @@ impl Queue {
         }
     }
 
-    /// From now on by time; nothing takes longer than until `latest`.
-    pub(crate) fn calm(&mut self, latest: Option<Time>) {
+    /// From now on by time; nothing takes longer than until `latest`, unless its sender may be `late`.
+    pub(crate) fn calm(&mut self, latest: Option<Time>, late: impl Fn(Seat) -> bool) {
         if !self.other_on && latest.is_none() {
             return;
         }
@@ -61,7 +61,9 @@ impl Queue {
         either!(self, it => it.clear());
         self.other_on = false;
         for mut header in all {
-            header.at = latest.map_or(header.at, |latest| header.at.min(latest));
+            if let Some(latest) = latest.filter(|_| !late(header.src)) {
+                header.at = header.at.min(latest);
+            }
             self.timed.push(header);
         }
     }

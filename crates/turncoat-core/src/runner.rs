@@ -9,7 +9,7 @@ use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sim::{Sample, Sim};
+use crate::sim::{Moment, Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
 pub trait Runner {
@@ -22,11 +22,23 @@ pub trait Runner {
         enough: &dyn Fn(&Violation) -> bool,
     ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError>;
-    /// The beginning of the same run, up to an event.
-    fn record_up_to(&mut self, scenario: &Scenario, step: u64) -> Result<Recording, ScenarioError>;
+    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+        self.record_until(scenario, &mut |_| false)
+    }
+    /// The same run, shown after each event, which stops when that is enough, with all that happened up to then.
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError>;
     /// The same run, with a sample of the correct replicas at the end of each round.
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError>;
+    /// The same run, shown after each event, which stops when that is enough.
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError>;
     /// Whether the scenario could run.
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError>;
     /// The same run, and what its messages and nodes are like.
@@ -48,19 +60,26 @@ impl<P: Protocol> Runner for Sim<P> {
         self.reset(scenario)?;
         Ok(self.run_until(enough))
     }
-    fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
+    fn record_until(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<(Outcome, Recording), ScenarioError> {
         self.reset_recording(scenario)?;
-        let outcome = self.run();
+        let outcome = self.run_watched(enough);
         Ok((outcome, self.recording()))
-    }
-    fn record_up_to(&mut self, scenario: &Scenario, step: u64) -> Result<Recording, ScenarioError> {
-        self.reset_recording(scenario)?;
-        self.run_up_to(step);
-        Ok(self.recording())
     }
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run_sampled())
+    }
+    fn watch(
+        &mut self,
+        scenario: &Scenario,
+        enough: &mut dyn FnMut(&dyn Moment) -> bool,
+    ) -> Result<Outcome, ScenarioError> {
+        self.reset(scenario)?;
+        Ok(self.run_watched(enough))
     }
     fn validate(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.reset(scenario)

@@ -249,6 +249,8 @@ pub enum Goal {
     Committed,
     /// Every correct replica has decided this slot.
     Height(u32),
+    /// Every correct replica has decided so many slots beyond all that were decided when the network calmed down.
+    Again(u32),
     /// Nothing: the run goes on to its limits, and termination is not judged.
     None,
 }
@@ -485,6 +487,32 @@ pub struct Expect {
     pub property: Option<String>,
     /// The fingerprint of the run.
     pub fingerprint: Seed,
+    /// The part of the run that repeats for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasso: Option<Lasso>,
+}
+
+/// A part of a run that repeats for ever, in which nothing is decided: a proof that the run does not terminate. It says
+/// where to look; what has to hold is checked, not believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Lasso {
+    /// The event after which it begins.
+    pub from: u64,
+    /// The event after which everything is as it was then, but for names and numbers.
+    pub to: u64,
+    /// What it takes.
+    pub class: LassoClass,
+}
+
+/// What it takes to keep a run from terminating.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LassoClass {
+    /// Nothing: liars do as they should, and all messages take the same time.
+    Benign,
+    /// A liar that goes on, or messages that take their time, within the network's bound.
+    Adversarial,
 }
 
 /// A scenario that cannot run, and what would be right.

@@ -8,7 +8,7 @@ use crate::node::{Context, Protocol};
 use crate::sign::Signed;
 
 /// The usual timers of a protocol with leaders and the stock client. One that needs more has an enum of its own.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub enum Timer {
     /// A request that waits is late.
     Request,

@@ -1,4 +1,5 @@
-//! A value as a flat list of tokens, in which views, slots and digests can be told from other numbers.
+//! A value as a flat list of tokens, in which views, slots, digests and the numbers of requests can be told from other
+//! numbers.
 //!
 //! Two states may be the same but for the names of blocks and the numbers of views. Whoever wants to know compares
 //! their tokens: the shape is equal, and what stands for a view or a digest in one stands for another in the other.
@@ -15,11 +16,13 @@ use serde::ser::{
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Token {
     /// A [`View`](crate::ids::View).
-    View(u32),
+    View(u64),
     /// A [`Slot`](crate::ids::Slot).
-    Slot(u32),
+    Slot(u64),
     /// A [`Digest`](crate::hash::Digest).
     Digest(u64),
+    /// A client's own number of a request.
+    Count(u64),
     /// Another number, a length of time among them.
     Number(u64),
     /// Text, a node's name among it.
@@ -49,9 +52,10 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn number(&mut self, number: u64) -> Result<(), Error> {
         let token = match std::mem::take(&mut self.newtype) {
-            "View" => Token::View(number as u32),
-            "Slot" => Token::Slot(number as u32),
+            "View" => Token::View(number),
+            "Slot" => Token::Slot(number),
             "Digest" => Token::Digest(number),
+            "ts" => Token::Count(number),
             _ => Token::Number(number),
         };
         self.push(token)
@@ -119,7 +123,10 @@ impl Serializer for &mut Writer<'_> {
         self.number(u32::from(v).into())
     }
     fn serialize_str(self, v: &str) -> Result<(), Error> {
-        self.push(Token::Text(v.to_owned()))
+        // Requests without content are called after who asks, and their number.
+        let numbered = v.rsplit_once('#').and_then(|(who, number)| Some((who, number.parse().ok()?)));
+        self.push(Token::Text(numbered.map_or(v, |(who, _)| who).to_owned()))?;
+        numbered.map_or(Ok(()), |(_, number)| self.push(Token::Count(number)))
     }
     fn serialize_bytes(self, v: &[u8]) -> Result<(), Error> {
         v.serialize(self)
@@ -223,7 +230,8 @@ macro_rules! fields {
         impl $Trait for &mut Writer<'_> {
             type Ok = ();
             type Error = Error;
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<(), Error> {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+                self.newtype = if key == "ts" { key } else { "" };
                 value.serialize(&mut **self)
             }
             fn end(self) -> Result<(), Error> {

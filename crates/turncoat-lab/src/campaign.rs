@@ -14,6 +14,7 @@ use turncoat_core::record::Event;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, ScenarioError, Seed};
+use turncoat_core::sim::Sample;
 use turncoat_core::strategy::{Space, Strategy};
 
 use crate::order::{Batch, BatchEnd, InOrder};
@@ -67,6 +68,16 @@ pub struct Record {
     pub scenario: Option<Scenario>,
     /// Of each violation the bug of the suite that it shows, if somebody asked.
     pub bugs: Vec<Arc<str>>,
+    /// The correct replicas at the ends of its rounds, if somebody asked ([`Campaign::run_sampled`]).
+    pub samples: Vec<Sample>,
+}
+
+/// What is kept of runs beside their sums.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Nothing,
+    Runs,
+    RunsAndSamples,
 }
 
 /// Keeps runs, which come in their order. Says whether it can keep more.
@@ -181,6 +192,26 @@ impl Campaign<'_> {
         keep: Option<&'b mut Keep<'b>>,
         watch: &'b mut (dyn FnMut(&Summary) + Send),
     ) -> Result<Summary, CampaignError> {
+        let kept = if keep.is_some() { Kept::Runs } else { Kept::Nothing };
+        self.run_kept(so_far, keep, kept, watch)
+    }
+
+    /// Runs the campaign, and hands each run over with samples of its correct replicas. A summary has none of these.
+    pub fn run_sampled<'b>(
+        &'b self,
+        keep: &'b mut Keep<'b>,
+        watch: &'b mut (dyn FnMut(&Summary) + Send),
+    ) -> Result<Summary, CampaignError> {
+        self.run_kept(Summary::default(), Some(keep), Kept::RunsAndSamples, watch)
+    }
+
+    fn run_kept<'b>(
+        &'b self,
+        so_far: Summary,
+        keep: Option<&'b mut Keep<'b>>,
+        kept: Kept,
+        watch: &'b mut (dyn FnMut(&Summary) + Send),
+    ) -> Result<Summary, CampaignError> {
         let first = self.strategy()?;
         if first.learns() && so_far.runs > 0 {
             return Err(CampaignError::Learns { index: so_far.runs });
@@ -191,11 +222,10 @@ impl Campaign<'_> {
         for _ in 1..jobs {
             strategies.push(self.strategy()?);
         }
-        let keeps = keep.is_some();
         let runs = self.runs.into_iter().chain(strategies[0].space().and_then(Space::runs)).min();
         let order = InOrder::new(so_far, runs, jobs, self.stop, keep, watch);
         thread::scope(|scope| {
-            let spawn = |strategy| scope.spawn(|| self.work(strategy, &order, keeps));
+            let spawn = |strategy| scope.spawn(|| self.work(strategy, &order, kept));
             let workers: Vec<_> = strategies.into_iter().map(spawn).collect();
             for worker in workers {
                 worker.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -215,7 +245,7 @@ impl Campaign<'_> {
         scenario
     }
 
-    fn work(&self, mut strategy: Box<dyn Strategy + Send>, order: &InOrder<'_>, keeps: bool) {
+    fn work(&self, mut strategy: Box<dyn Strategy + Send>, order: &InOrder<'_>, kept: Kept) {
         let _abandon = AbandonOnPanic(order);
         let mut runner = self.entry.runner();
         while let Some((batch, indices)) = order.claim() {
@@ -224,10 +254,10 @@ impl Campaign<'_> {
                 if order.in_vain(index) {
                     break;
                 }
-                match self.one(index, &mut *strategy, &mut *runner, &mut done.summary) {
+                match self.one(index, &mut *strategy, &mut *runner, kept, &mut done.summary) {
                     Ok((record, end)) => {
                         done.end = end;
-                        done.records.extend(keeps.then_some(record));
+                        done.records.extend((kept != Kept::Nothing).then_some(record));
                     }
                     Err(error) => done.end = BatchEnd::Failed(error),
                 }
@@ -245,11 +275,16 @@ impl Campaign<'_> {
         index: u64,
         strategy: &mut dyn Strategy,
         runner: &mut dyn Runner,
+        kept: Kept,
         summary: &mut Summary,
     ) -> Result<(Record, BatchEnd), CampaignError> {
         let scenario = self.draw(index, strategy);
         let impossible = |error| CampaignError::Scenario { index, error };
-        let outcome = runner.execute(&scenario).map_err(impossible)?;
+        let (outcome, samples) = match kept {
+            Kept::RunsAndSamples => runner.execute_sampled(&scenario),
+            _ => runner.execute(&scenario).map(|outcome| (outcome, Vec::new())),
+        }
+        .map_err(impossible)?;
         if index.is_multiple_of(AGAIN) {
             self.repeat(index, &scenario, &outcome)?;
         }
@@ -260,7 +295,7 @@ impl Campaign<'_> {
         summary.blame(&bugs);
         let end = if self.ends_with(index, &scenario, &outcome) { BatchEnd::Last } else { BatchEnd::Full };
         let scenario = (!outcome.violations.is_empty()).then_some(scenario);
-        Ok((Record { index, outcome, scenario, bugs }, end))
+        Ok((Record { index, outcome, scenario, bugs, samples }, end))
     }
 
     /// Whether no run is needed after this one.

@@ -56,6 +56,7 @@ pub fn expecting(scenario: &Scenario, violation: Option<&Violation>, fingerprint
     let expect = Expect {
         property: violation.map(|violation| violation.property.name().to_owned()),
         fingerprint: Seed(fingerprint),
+        lasso: None,
     };
     Scenario { expect: Some(expect), ..scenario.clone() }
 }

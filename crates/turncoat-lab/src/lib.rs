@@ -11,6 +11,7 @@ pub mod corpus;
 pub mod experiment;
 pub mod explain;
 pub mod files;
+pub mod lasso;
 pub mod liveness;
 mod order;
 pub mod preflight;

@@ -6,9 +6,160 @@
 
 use std::collections::BTreeSet;
 
+use std::fmt;
+
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
+use turncoat_core::ids::Time;
+use turncoat_core::outcome::End;
 use turncoat_core::sim::Sample;
+
+use crate::campaign::Record;
+
+/// A run as these methods look at it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The ends of its rounds.
+    pub samples: Vec<Sample>,
+    /// Whether it has reached its goal.
+    pub done: bool,
+    /// When it ended.
+    pub time: Time,
+}
+
+impl Trace {
+    /// A run of so many rounds, which are views and count from 1. What came after them says only whether it reached its
+    /// goal.
+    pub fn new(record: Record, rounds: u32) -> Self {
+        let Record { outcome, mut samples, .. } = record;
+        samples.retain(|sample| sample.view.0 <= rounds);
+        samples.shrink_to_fit();
+        Self { samples, done: outcome.end == End::Goal, time: outcome.time }
+    }
+
+    /// When the last of its rounds that ended was over.
+    pub fn duration(&self) -> Time {
+        self.samples.last().map_or(self.time, |sample| sample.time)
+    }
+}
+
+/// How a run comes under suspicion.
+#[derive(Clone, Copy, Debug)]
+pub enum Method<'a> {
+    /// So many rounds in a row have ended hot.
+    Temperature(usize),
+    /// It meets a state on a cycle, also, if that is true, on one of a single state.
+    Lasso(&'a Lassos, bool),
+    /// It has not reached its goal by this time.
+    TimeBound(Time),
+}
+
+impl Method<'_> {
+    /// The number of rounds after which a run is suspect.
+    fn suspects(self, run: &Trace) -> Option<usize> {
+        match self {
+            Self::Temperature(threshold) => temperature(&run.samples, threshold),
+            Self::Lasso(lassos, with_loops) => lassos.entered(&run.samples, with_loops),
+            Self::TimeBound(bound) => {
+                let rounds = || run.samples.iter().filter(|sample| sample.time <= bound).count();
+                (!run.done || run.time > bound).then(rounds)
+            }
+        }
+    }
+}
+
+/// The runs that a method suspects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Suspected {
+    /// How many.
+    pub runs: u64,
+    /// Of those, runs whose rounds ended without locks that exclude each other: the false positives of the paper.
+    pub unsplit: u64,
+    /// Of those, runs that reached their goal after all, when the network was whole and nobody did any harm.
+    pub refuted: u64,
+    /// After how many rounds they were suspect, in all.
+    rounds: u64,
+}
+
+impl Suspected {
+    /// What a method says about these runs.
+    pub fn by(method: Method<'_>, traces: &[Trace]) -> Self {
+        let mut all = Self::default();
+        for (run, rounds) in traces.iter().filter_map(|run| Some((run, method.suspects(run)?))) {
+            all.runs += 1;
+            all.unsplit += u64::from(!run.samples.last().is_some_and(|sample| sample.split));
+            all.refuted += u64::from(run.done);
+            all.rounds += rounds as u64;
+        }
+        all
+    }
+
+    /// After how many rounds a run was suspect, on average.
+    pub fn length(&self) -> Option<f64> {
+        (self.runs > 0).then(|| self.rounds as f64 / self.runs as f64)
+    }
+}
+
+/// How hot runs get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Heat {
+    /// Rounds that ended, in all runs.
+    pub rounds: u64,
+    /// Runs of which some round ended with locks that exclude each other.
+    pub split: u64,
+    /// Runs of which some round ended hot.
+    pub hot: u64,
+    /// The most rounds in a row that ended hot in one run.
+    pub most: usize,
+    /// Runs that did not reach their goal.
+    pub undone: u64,
+}
+
+impl Heat {
+    /// Of these runs.
+    pub fn of(traces: &[Trace]) -> Self {
+        let mut heat = Self::default();
+        for run in traces {
+            heat.rounds += run.samples.len() as u64;
+            heat.split += u64::from(run.samples.iter().any(|sample| sample.split));
+            heat.hot += u64::from(run.samples.iter().any(|sample| sample.hot));
+            let in_a_row =
+                run.samples.chunk_by(|a, b| a.hot && b.hot).filter(|row| row[0].hot).map(<[_]>::len);
+            heat.most = heat.most.max(in_a_row.max().unwrap_or(0));
+            heat.undone += u64::from(!run.done);
+        }
+        heat
+    }
+}
+
+/// How long runs take: mean and standard deviation, in ticks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    /// Of these times.
+    pub fn of(times: impl Iterator<Item = Time> + Clone) -> Self {
+        let count = times.clone().count().max(1) as f64;
+        let mean = times.clone().map(|time| time.0 as f64).sum::<f64>() / count;
+        let variance = times.map(|time| (time.0 as f64 - mean).powi(2)).sum::<f64>() / count;
+        Self { mean, deviation: variance.sqrt() }
+    }
+
+    /// The mean and so many standard deviations.
+    pub fn beyond(self, deviations: u32) -> Time {
+        Time((self.mean + f64::from(deviations) * self.deviation).round() as u64)
+    }
+}
+
+/// In seconds, where a tick is a millisecond.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} / {:.3}", self.mean / 1000.0, self.deviation / 1000.0)
+    }
+}
 
 /// The number of rounds after which the temperature reaches a threshold: so many rounds in a row have ended hot
 /// (algorithm 1).
@@ -30,6 +181,13 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The graph of these runs.
+    pub fn of(traces: &[Trace]) -> Self {
+        let mut graph = Self::default();
+        traces.iter().for_each(|run| graph.add(&run.samples));
+        graph
+    }
+
     /// Adds a run.
     pub fn add(&mut self, samples: &[Sample]) {
         for pair in samples.windows(2).filter(|pair| pair[0].hot && pair[1].hot) {
@@ -65,7 +223,8 @@ impl Lassos {
     /// The number of rounds after which a run is on a cycle: in one of more than one state, or, `with_loops`, of any.
     pub fn entered(&self, samples: &[Sample], with_loops: bool) -> Option<usize> {
         let on_cycle = |state| self.cycles.contains(state) || (with_loops && self.loops.contains(state));
-        Some(samples.iter().position(|sample| on_cycle(&sample.state))? + 1)
+        // A state that somebody has just reached by a decision is not hot.
+        Some(samples.iter().position(|sample| sample.hot && on_cycle(&sample.state))? + 1)
     }
 }
 
@@ -79,6 +238,7 @@ mod tests {
     fn run(states: &[u64]) -> Vec<Sample> {
         let sample = |(round, &state)| Sample {
             view: View(round as u32 + 1),
+            time: Time(10 * (round as u64 + 1)),
             state,
             split: state > 9,
             hot: state > 9,
@@ -93,6 +253,31 @@ mod tests {
         assert_eq!(temperature(&run, 3), Some(7));
         assert_eq!(temperature(&run, 5), None);
         assert_eq!(temperature(&[], 1), None);
+    }
+
+    #[test]
+    fn a_suspicion_is_refuted_if_the_run_decides_after_all() {
+        let trace = |states: &[u64], done, time| Trace { samples: run(states), done, time: Time(time) };
+        let runs = [
+            trace(&[11, 12, 13], true, 100),
+            trace(&[11, 12, 13], false, 1000),
+            trace(&[11, 12, 3], true, 500),
+            trace(&[1, 2, 3], true, 50),
+        ];
+        let temperature = Suspected::by(Method::Temperature(2), &runs);
+        assert_eq!((temperature.runs, temperature.unsplit, temperature.refuted), (3, 1, 2));
+        assert_eq!(temperature.length(), Some(2.0));
+        // Who has not reached its goal is late, whenever it was stopped.
+        let late = Suspected::by(Method::TimeBound(Time(100)), &runs);
+        assert_eq!((late.runs, late.unsplit, late.refuted), (2, 1, 1));
+        let heat = Heat::of(&runs);
+        assert_eq!((heat.rounds, heat.split, heat.hot, heat.most, heat.undone), (12, 3, 3, 3, 1));
+    }
+
+    #[test]
+    fn a_bound_is_so_many_deviations_beyond_the_mean() {
+        let spread = Spread::of([10, 20, 30, 40].into_iter().map(Time));
+        assert_eq!([spread.beyond(0), spread.beyond(1), spread.beyond(2)], [Time(25), Time(36), Time(47)]);
     }
 
     #[test]

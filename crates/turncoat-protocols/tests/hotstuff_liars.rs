@@ -11,6 +11,7 @@ use turncoat_core::story::Story;
 use turncoat_protocols::hotstuff::basic::HotStuff;
 use turncoat_protocols::hotstuff::chained::Chained;
 use turncoat_protocols::hotstuff::fast::FastHotStuff;
+use turncoat_protocols::hotstuff::sync::SyncHotStuff;
 
 /// p0 lies, and leads every other view.
 const SETTINGS: &str = "cluster.leaders = ['p0', 'p1', 'p0', 'p1', 'p0', 'p1', 'p0']\n\
@@ -130,4 +131,21 @@ fn fast_replicas_ignore_what_does_not_fit() {
         ],
     );
     assert_eq!(ALL.map(|who| chain::view(begin().sim(), who)), [4, 3, 3, 3]);
+}
+
+#[test]
+fn sync_replicas_ignore_what_does_not_fit() {
+    const OTHERS: [&str; 4] = ["p1", "p2", "p3", "p4"];
+    let first = || -> Story<SyncHotStuff> {
+        let five = "cluster = { n = 5, f = 2 }\nadversary.byzantine = ['p0']\nworkload.requests = 3";
+        story("sync-hotstuff", five)
+    };
+    // p0 has the certificate of its first block, and proposes the second one.
+    let second = || {
+        let mut s = first();
+        s.deliver("p0>* propose").deliver("p1,p2>p0 vote");
+        s
+    };
+    ignored(first, &OTHERS, "propose", &[".height+1", ".height-1", ".parent=fresh"]);
+    ignored(second, &OTHERS, "propose", &[".justify.forge", ".justify.drop-signer"]);
 }

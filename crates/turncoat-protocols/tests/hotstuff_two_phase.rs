@@ -17,7 +17,7 @@ const CORRECT: [&str; 3] = ["p1", "p2", "p3"];
 /// of p2 comes late: p1 proposes on the first block, p2 refuses, and the second face of p0 votes with p1 and p3. They
 /// lock. p0 votes no more, and is not heard of again.
 fn figure_2(protocol: &str) -> Story<HotStuff> {
-    let settings = "protocol.pacemaker = 'local'\nworkload.requests = 2\n\
+    let settings = "protocol.pacemaker = 'local'\nworkload.requests = 2\nnetwork.latency = 10\n\
                     adversary = { byzantine = ['p0'], twins = ['p0'] }";
     let mut s = story(protocol, settings);
     s.deliver("p1,p2,p3>p0.a new-view").deliver("p0.a>p2,p3 prepare").deliver("p2,p3>p0.a vote");
@@ -78,7 +78,7 @@ fn late_votes(protocol: &str) -> Scenario {
          [adversary]\nbyzantine = ['p0']\ntwins = ['p0']\nfaults = [\
          {{ from = ['p0.a'], to = ['p1'], drop = true }},\
          {{ from = ['p0.a'], to = ['p0.b', 'p2'], kind = 'commit', drop = true }},\
-         {{ from = ['p0.a'], round = [2, 1000000], source = 'view', drop = true }},\
+         {{ from = ['p0.a'], round = {{ from = 2 }}, source = 'view', drop = true }},\
          {{ from = ['p0.b'], kind = 'prepare', drop = true }},\
          {{ from = ['p0.b'], round = 1, source = 'view', drop = true }},\
          {{ from = ['p0.b'], kind = 'vote', delay = 97 }}, {}{}{}]",

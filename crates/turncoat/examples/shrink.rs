@@ -126,7 +126,8 @@ fn case(subject: &Subject, runs: u64, found: Found) -> Option<Case> {
     let Found { strategy, scheduler, scenario, violation: before } = found;
     let stop = AtomicBool::new(false);
     let budget = Budget { executions: EXECUTIONS, stop: &stop };
-    let expect = Expect { property: Some(before.property.name().to_owned()), fingerprint: Seed(0) };
+    let expect =
+        Expect { property: Some(before.property.name().to_owned()), fingerprint: Seed(0), lasso: None };
     let scenario = Scenario { expect: Some(expect), ..scenario };
     // Of two rules of one property the first is kept.
     let first = subject.entry.runner().execute(&scenario).ok()?.violation(before.property)?.clone();

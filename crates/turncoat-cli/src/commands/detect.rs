@@ -119,5 +119,5 @@ fn search(
         target: format!("bug:{}", bug.id),
     };
     let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
-    series.run(searcher, &search, label, "the rows above are complete")
+    series.run(searcher, &search, label, None, "the rows above are complete")
 }

@@ -1,13 +1,17 @@
 //! `turncoat experiment`: a published table, run again.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
 use rust_embed::Embed;
 use serde_json::{Map, Value, json};
 use turncoat_core::scenario::Seed;
+use turncoat_lab::campaign::Record;
+use turncoat_lab::experiment::liveness::Watched;
 use turncoat_lab::experiment::{Cell, Experiment};
+use turncoat_lab::liveness::{Graph, Trace};
 use turncoat_lab::summary::Summary;
 
+use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
@@ -25,6 +29,9 @@ Prints tables in Markdown: the runs that violate each property; the rates with 9
 ones; and the known bugs behind the violations. `!` marks a published rate whose interval does not overlap ours, `~` one
 that lies outside of our interval though the two overlap. A violation is what the tables count, so it is no failure: the
 exit code is 0.
+
+Tables about liveness show for each method the runs that it suspects, how many of them end without conflicting locks
+(false, as the paper counts), and how many decide after all once the network is whole (refuted). `~` marks real time.
 
 Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db";
 
@@ -79,6 +86,18 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let runs = args.runs.unwrap_or(experiment.runs);
     let series::Args { engine, shelf, json } = &args.series;
     let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
+    if experiment.is_about_liveness() {
+        let watched =
+            watch(&cells, args, runs, &mut series).with_context(|| format!("{file} cannot be run"))?;
+        let Some(watched) = watched else { return Ok(Exit::Interrupted) };
+        series.finish();
+        if *json {
+            experiment.liveness_json(&watched).into_iter().try_for_each(|line| out::json("check", line))?;
+        } else {
+            out::line(experiment.liveness_markdown(&watched).trim())?;
+        }
+        return Ok(Exit::Clean);
+    }
     let mut results = Vec::new();
     for cell in &cells {
         let Ok(strategy) = registry::strategy(&cell.strategy) else {
@@ -88,7 +107,7 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
             results.push(None);
             continue;
         };
-        let summary = campaign(cell, strategy.name, args, runs, &mut series);
+        let summary = campaign(cell, strategy.name, args, runs, &mut series, None);
         let summary = summary.with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
         let Some(summary) = summary else { return Ok(Exit::Interrupted) };
         results.push(Some(summary));
@@ -124,6 +143,27 @@ fn list() -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
+/// Runs all cells of a table about liveness; nothing if somebody interrupts.
+fn watch(cells: &[Cell], args: &Args, runs: u64, series: &mut Series) -> Result<Option<Vec<Watched>>> {
+    if args.series.shelf.db.is_some() {
+        bail!("what its runs look like at the ends of their rounds is not kept in a file: leave out `--db`");
+    }
+    let mut results = Vec::new();
+    for cell in cells {
+        let (clock, rounds) = (Stopwatch::start(), cell.rounds.unwrap_or_default());
+        let mut traces = Vec::new();
+        let mut keep = |record: Record| traces.push(Trace::new(record, rounds));
+        let strategy = registry::strategy(&cell.strategy)?.name;
+        let Some(summary) = campaign(cell, strategy, args, runs, series, Some(&mut keep))? else {
+            return Ok(None);
+        };
+        let (seconds, clock) = (clock.seconds(), Stopwatch::start());
+        let lassos = Graph::of(&traces).lassos();
+        results.push(Watched { summary, traces, lassos, seconds, lasso_seconds: clock.seconds() });
+    }
+    Ok(Some(results))
+}
+
 /// Runs the campaign of a cell; nothing if somebody interrupts.
 fn campaign(
     cell: &Cell,
@@ -131,9 +171,11 @@ fn campaign(
     args: &Args,
     runs: u64,
     series: &mut Series,
+    samples: Option<&mut (dyn FnMut(Record) + Send)>,
 ) -> Result<Option<Summary>> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
-    let suspects = Rows::embedded().suspects(&entry, &cell.base)?;
+    let asked = !args.no_bugs && samples.is_none();
+    let suspects = asked.then(|| Rows::embedded().suspects(&entry, &cell.base)).transpose()?;
     let label = Label {
         experiment: args.name.clone(),
         variant: cell.variant.clone(),
@@ -145,13 +187,14 @@ fn campaign(
         base: &cell.base,
         runs,
         seed: args.series.engine.seed(),
-        suspects: (!args.no_bugs).then_some(&suspects),
+        suspects: suspects.as_ref(),
     };
     let searcher = Searcher { strategy, params: cell.params.clone() };
     series.run(
         &searcher,
         &search,
         label,
+        samples,
         "a table with fewer runs in some rows would mislead, so none is printed",
     )
 }

@@ -8,6 +8,7 @@ pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod fuzz;
 pub(crate) mod hunt;
+pub(crate) mod lasso;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod replay;

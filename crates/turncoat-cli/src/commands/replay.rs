@@ -9,7 +9,9 @@ use serde::Serialize;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
 use turncoat_lab::corpus::differences;
+use turncoat_lab::lasso::{self, Proof};
 
+use super::lasso::told;
 use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
@@ -63,6 +65,9 @@ struct Replayed<'a> {
     #[serde(flatten)]
     shown: &'a Shown<'a>,
     expect: &'a Option<Expect>,
+    /// What `expect.lasso` proves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<&'a Proof>,
     differs: &'a [String],
 }
 
@@ -83,12 +88,24 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     if let Some(name) = scenario.expect.as_ref().and_then(|expect| expect.property.as_ref()) {
         registry::property(name).context("expect.property").with_context(in_file)?;
     }
-    let differs = differences(&scenario, &outcome);
+    let mut differs = differences(&scenario, &outcome);
+    let lasso = scenario.expect.as_ref().and_then(|expect| expect.lasso);
+    let proof = match &lasso {
+        Some(lasso) => Some(lasso::check(&entry, &scenario, lasso).with_context(in_file)?),
+        None => None,
+    };
+    if let Some(Err(flaw)) = &proof {
+        differs.push(format!("expect.lasso: {flaw}"));
+    }
     let shown = Shown::new(&entry, &scenario, &outcome);
     if args.output.json() {
-        out::json("replay", Replayed { shown: &shown, expect: &scenario.expect, differs: &differs })?;
+        let (expect, proof) = (&scenario.expect, proof.as_ref().and_then(|proof| proof.as_ref().ok()));
+        out::json("replay", Replayed { shown: &shown, expect, proof, differs: &differs })?;
     } else {
         shown.print(&scenario)?;
+        if let (Some(lasso), Some(Ok(proof))) = (&lasso, &proof) {
+            out::line(told(lasso, proof))?;
+        }
     }
     for difference in &differs {
         out::log(format_args!("diverged: {difference}"));

@@ -183,7 +183,7 @@ impl Tuning<'_> {
         };
         let search = Search { entry, base, runs, seed, suspects: None };
         let others = "rates of different numbers of runs would mislead, so none are printed";
-        let Some(summary) = self.series.run(searcher, &search, label, others)? else { return Ok(None) };
+        let Some(summary) = self.series.run(searcher, &search, label, None, others)? else { return Ok(None) };
         let found = match &self.target {
             None => summary.violating,
             Some(property) => summary.violations.get(property).copied().unwrap_or(0),

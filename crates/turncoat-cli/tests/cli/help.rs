@@ -34,6 +34,7 @@ fn every_command_has_help_with_an_example() {
         "fuzz",
         "replay",
         "explain",
+        "lasso",
         "shrink",
         "tune",
         "suite",

@@ -9,6 +9,7 @@ mod corpus;
 mod experiments;
 mod explains;
 mod help;
+mod lassos;
 mod new;
 mod replays;
 mod report;

@@ -78,7 +78,7 @@ impl<P: Protocol> Sim<P> {
             return false;
         }
         let msg = self.slab.get(header.payload);
-        let copy = self.copy(header.src, header.dst, header.kind, msg.round(), msg, 0);
+        let copy = self.copy(header.src, header.dst, header.kind, msg.round(), msg.slot(), 0);
         self.adversary.as_mut().is_some_and(|adversary| adversary.at_delivery(&copy) == Fate::Drop)
     }
 

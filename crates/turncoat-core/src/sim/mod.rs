@@ -51,6 +51,7 @@ mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
+pub use world::Moment;
 
 /// An action that cannot be carried out, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -289,9 +290,9 @@ impl<P: Protocol> Sim<P> {
         })
     }
 
-    /// Runs so many events, or to the end.
-    pub fn run_up_to(&mut self, step: u64) -> Outcome {
-        self.drive(|sim| sim.io.step >= step)
+    /// Runs until whoever watches has seen enough, or to the end.
+    pub fn run_watched(&mut self, enough: &mut dyn FnMut(&dyn Moment) -> bool) -> Outcome {
+        self.drive(|sim| enough(sim))
     }
 
     /// Runs to the end, or until it is `over`: that is asked after each event.
@@ -471,13 +472,16 @@ impl<P: Protocol> Sim<P> {
 
     fn calm_down(&mut self) {
         self.calm = true;
+        self.io.ledger.calm();
         self.look_step = u64::MAX;
         if let Some(bound) = self.network.bound {
             self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));
             let latest = self.io.time + bound;
             self.links.iter_mut().for_each(|last| *last = (*last).min(latest));
         }
-        self.queue.calm(self.network.bound.map(|bound| self.io.time + bound));
+        let latest = self.network.bound.map(|bound| self.io.time + bound);
+        let late = |seat| self.byzantine.contains(self.io.seats.node(seat));
+        self.queue.calm(latest, late);
         self.release(|_, _| true);
         if self.io.recording.is_some() {
             self.io.record(What::Note { seat: None, text: "the network is calm from now on".to_owned() });

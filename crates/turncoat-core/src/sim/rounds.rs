@@ -5,7 +5,7 @@
 
 use super::Sim;
 use crate::hash::{Digest, stable_hash};
-use crate::ids::{Seat, View};
+use crate::ids::{Seat, Time, View};
 use crate::node::{Protocol, Vitals};
 use crate::outcome::Outcome;
 
@@ -14,6 +14,8 @@ use crate::outcome::Outcome;
 pub struct Sample {
     /// The view that the last of them has left.
     pub view: View,
+    /// When.
+    pub time: Time,
     /// A hash of what each has prepared, locked and executed (definition 2). Neither views nor the network are in it.
     pub state: u64,
     /// Whether two of them are locked on blocks of which neither extends the other.
@@ -47,7 +49,7 @@ impl<P: Protocol> Sim<P> {
         (outcome, sampler.samples)
     }
 
-    fn correct_replicas(&self) -> impl Iterator<Item = Seat> {
+    pub(super) fn correct_replicas(&self) -> impl Iterator<Item = Seat> {
         let replicas = (0..self.nodes.len()).map(|seat| Seat(seat as u8));
         replicas.filter(|&seat| self.is_correct(seat) && self.is_alive(seat) && self.replica(seat).is_some())
     }
@@ -56,7 +58,7 @@ impl<P: Protocol> Sim<P> {
         let vitals: Vec<Vitals> = self.correct_replicas().map(|seat| self.vitals(seat)).collect();
         let held: Vec<_> = vitals.iter().map(|it| (it.prepared, it.locked, it.executed)).collect();
         let (split, hot) = heat(&vitals, P::quorum(&self.cluster), |a, b| self.ledger().extends(a, b));
-        Sample { view, state: stable_hash(0x5A3B1E, &held), split, hot: hot && !decided }
+        Sample { view, time: self.io.time, state: stable_hash(0x5A3B1E, &held), split, hot: hot && !decided }
     }
 }
 
@@ -78,8 +80,13 @@ impl Sampler {
     }
 
     fn look<P: Protocol>(&mut self, sim: &Sim<P>) {
-        // Only a node that has just acted can be in another view.
+        // Only a node that has just acted can be in another view, and no replica is in a view of which it has neither sent
+        // nor heard anything: asking all of them for their vitals would cost more than the run.
         let seat = sim.io.seat;
+        if self.views[seat.index()] >= sim.rounds[seat.index()].key.view || !sim.is_correct(seat) {
+            debug_assert!(!sim.is_correct(seat) || self.views[seat.index()] == sim.vitals(seat).view);
+            return;
+        }
         let view = sim.vitals(seat).view;
         if self.views[seat.index()] == view {
             return;

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{Held, Number, Round, Sim, Triggered};
 use crate::fault::{Form, RoundSource};
-use crate::ids::{NodeId, NodeSet, Seat, Time};
+use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
@@ -98,7 +98,7 @@ impl<P: Protocol> Sim<P> {
         dst: Seat,
         kind: u8,
         key: Option<RoundKey>,
-        msg: &P::Msg,
+        slot: Option<Slot>,
         sending: u32,
     ) -> Sent {
         let round = self.rounds[src.index()];
@@ -108,7 +108,7 @@ impl<P: Protocol> Sim<P> {
             dst,
             kind,
             key,
-            slot: msg.slot(),
+            slot,
             sending,
             sender_max: round.number,
             named: P::number(own),
@@ -133,7 +133,7 @@ impl<P: Protocol> Sim<P> {
             }
             return;
         }
-        let copy = self.copy(src, to[0], kind, key, self.slab.get(payload), self.sendings);
+        let copy = self.copy(src, to[0], kind, key, self.slab.get(payload).slot(), self.sendings);
         let mut verdict = std::mem::take(&mut self.verdict);
         verdict.clear();
         if let Some(adversary) = &mut self.adversary {

@@ -116,6 +116,7 @@ impl<P: Protocol> Sim<P> {
         }
         let gap_free = P::gap_free(&self.config);
         let goal = match scenario.workload.goal {
+            Goal::Replies if P::STREAM && scenario.workload.requests == 0 => Goal::None,
             Goal::Replies if P::STREAM => Goal::Height(scenario.workload.requests),
             goal => goal,
         };

@@ -1,65 +1,157 @@
 //! The whole world at a moment: all that decides how a run goes on.
 //!
-//! Two moments of a run with the same world, but for the names of blocks and the numbers of views, go on in the same way
-//! under the same choices: that is what a proof of non-termination rests on.
+//! Once the network is calm, and if nothing is left to chance, the world of a moment decides all that comes after it.
+//! Two moments of a run whose worlds are the same, but for the names of blocks and the numbers of views, heights and
+//! requests, go on in the same way, for ever: that is what a proof of non-termination rests on.
 
 use super::Sim;
-use crate::ids::Seat;
+use crate::hash::Digest;
+use crate::ids::{NodeId, Seat, Time, View};
 use crate::net::Header;
-use crate::node::Protocol;
-use crate::scenario::SchedulerName;
+use crate::node::{Protocol, leader};
 use crate::tokens::{self, Token};
 
-impl<P: Protocol> Sim<P> {
+/// A run at a moment.
+pub trait Moment {
+    /// Events so far.
+    fn steps(&self) -> u64;
+    /// The time.
+    fn time(&self) -> Time;
+    /// The correct replicas, each with its view.
+    fn views(&self) -> Vec<(NodeId, View)>;
+    /// Who leads a view.
+    fn leader(&self, view: View) -> NodeId;
+    /// Decisions of correct replicas so far.
+    fn commits(&self) -> u32;
+    /// Whether what clients asked for has been done.
+    fn done(&self) -> bool;
     /// The essence of every node, its timers by the time that is left, and what is in flight by the time that it has
     /// still to go. The clock, counters and what has happened are not in it.
     ///
     /// # Errors
     /// If something else decides too, and what.
-    pub fn world(&self) -> Result<Vec<Token>, &'static str> {
+    fn world(&self) -> Result<Vec<Token>, &'static str>;
+    /// After so many views the leaders are the same again.
+    fn period(&self) -> u32;
+    /// See [`Protocol::VIEW_DELAYS`].
+    fn view_delays(&self) -> u64;
+}
+
+/// How far down from a block that somebody names a rule may look: a three-chain, and one more.
+const DEPTH: usize = 4;
+
+impl<P: Protocol> Moment for Sim<P> {
+    fn steps(&self) -> u64 {
+        self.io.step
+    }
+
+    fn time(&self) -> Time {
+        self.io.time
+    }
+
+    fn views(&self) -> Vec<(NodeId, View)> {
+        self.correct_replicas().map(|seat| (self.io.seats.node(seat), self.vitals(seat).view)).collect()
+    }
+
+    fn leader(&self, view: View) -> NodeId {
+        leader::<P>(view, &self.cluster)
+    }
+
+    fn commits(&self) -> u32 {
+        self.io.ledger.commits()
+    }
+
+    fn done(&self) -> bool {
+        self.goal_at.is_some()
+    }
+
+    fn world(&self) -> Result<Vec<Token>, &'static str> {
         self.closed()?;
+        // Blocks that somebody names are live, and so are those below them as far as a rule may look.
+        let mut live = Vec::new();
+        for _ in 0..DEPTH {
+            live = named(&self.tokens(&live)?);
+        }
+        self.tokens(&live)
+    }
+
+    fn period(&self) -> u32 {
+        self.cluster.n as u32
+    }
+
+    fn view_delays(&self) -> u64 {
+        P::VIEW_DELAYS
+    }
+}
+
+/// All digests, in the order in which they occur first.
+fn named(tokens: &[Token]) -> Vec<Digest> {
+    let mut named = Vec::new();
+    for token in tokens {
+        if let Token::Digest(digest) = *token
+            && !named.contains(&Digest(digest))
+        {
+            named.push(Digest(digest));
+        }
+    }
+    named
+}
+
+impl<P: Protocol> Sim<P> {
+    fn tokens(&self, live: &[Digest]) -> Result<Vec<Token>, &'static str> {
         let mut out = Vec::new();
+        let left = |at: Time| at.0.saturating_sub(self.io.time.0);
         for index in 0..self.nodes.len() {
             let seat = Seat(index as u8);
             out.push(Token::Text(self.io.seats.name(seat).to_string()));
             if !self.is_alive(seat) {
-                out.push(Token::Name("crashed"));
-                continue;
-            }
-            if !self.nodes[index].essence(&[], &mut out) {
+                out.push(Token::Name("stopped"));
+            } else if !self.nodes[index].essence(live, &mut out) {
                 return Err("a node does not show its state");
             }
-            for (timer, at) in self.timers(seat) {
-                out.push(Token::Text(timer));
-                out.push(Token::Number(at.0.saturating_sub(self.io.time.0)));
-            }
+            out.push(Token::Count(self.io.last_payload(seat).into()));
+        }
+        for (seat, timer, at) in self.io.timers.in_order() {
+            tokens::write(&(seat.0, timer, left(at)), &mut out);
         }
         let mut flying: Vec<Header> = Vec::new();
         self.queue.visit(&mut |header| flying.push(*header));
         flying.sort_by_key(|header| header.id);
         for header in flying {
-            let link = (header.src.0, header.dst.0, header.at.0.saturating_sub(self.io.time.0));
-            tokens::write(&link, &mut out);
+            tokens::write(&(header.src.0, header.dst.0, left(header.at)), &mut out);
             tokens::write(self.slab.get(header.payload), &mut out);
         }
+        out.extend(self.links.iter().map(|&last| Token::Number(left(last))));
         Ok(out)
     }
 
     /// Whether nothing but nodes, timers and messages decides how the run goes on.
     fn closed(&self) -> Result<(), &'static str> {
-        let ordered = [SchedulerName::Timed, SchedulerName::Fifo, SchedulerName::Script];
         let reasons = [
-            (!ordered.contains(&self.scheduler_name), "the scheduler draws its choices"),
+            (!self.calm, "the network is not calm yet"),
+            (self.script.next < self.script.actions.script.len(), "the script is not over"),
             (self.latency.0 != self.latency.1, "messages take a random time"),
-            (self.adversary.is_some() && !self.calm, "the faults of the scenario are not over"),
-            (!self.held.is_empty(), "a fault holds a message back"),
-            (!self.faces.is_empty(), "a node has two faces"),
+            (!self.is_steady(), "the adversary has a memory, or lies"),
+            (!self.deeds.is_empty() || !self.held.is_empty(), "a fault is under way"),
+            (!self.faces.is_empty(), "a node has a persona"),
             (self.io.clocks.iter().any(|&clock| clock != Default::default()), "a clock drifts"),
             (self.io.draws(), "a node draws random numbers"),
+            (self.has_table(), "a table says who leads"),
         ];
-        match reasons.into_iter().find(|(open, _)| *open) {
-            Some((_, reason)) => Err(reason),
-            None => Ok(()),
-        }
+        reasons.into_iter().find(|(open, _)| *open).map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+
+    /// Whether some correct replica is in a view whose leader the scenario prescribes.
+    fn has_table(&self) -> bool {
+        let prescribed = self.cluster.leaders.len();
+        self.correct_replicas().any(|seat| P::nth_view(self.vitals(seat).view) as usize <= prescribed)
+    }
+
+    /// Whether the adversary judges by sender, receiver and kind alone, whoever sends.
+    fn is_steady(&self) -> bool {
+        let Some(adversary) = &self.adversary else { return true };
+        let seats = self.io.seats.replicas().iter().filter(|&seat| self.is_alive(seat));
+        let mut copies = seats.map(|seat| self.copy(seat, seat, 0, None, None, 0));
+        copies.all(|copy| adversary.is_steady(&copy, self.cluster.n as u64))
     }
 }

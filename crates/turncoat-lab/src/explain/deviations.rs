@@ -73,7 +73,10 @@ impl Deviations {
                 [(&scripted, soon, true), (&scripted, last, true), (scenario, last, needed.contains(name))]
             {
                 if acts.is_empty() && wanted && violation.is_some() {
-                    acts = run.acts(&runner.record_up_to(&with(base, &fewer), until)?, until);
+                    let other = with(base, &fewer);
+                    let (_, beginning) =
+                        runner.record_until(&other, &mut |moment| moment.steps() >= until)?;
+                    acts = run.acts(&beginning, until);
                 }
             }
             let about = entry.flags.iter().find(|flag| flag.name() == *name).map_or("", |flag| flag.about);

@@ -258,7 +258,7 @@ impl<'a> Shrinker<'a> {
         let violation = self.target.find(&outcome).ok_or(ShrinkError::Holds)?.clone();
         let (property, fingerprint) = (Some(violation.property.name().to_owned()), outcome.fingerprint);
         let after = Size::of(&self.best, &violation);
-        let expect = Some(Expect { property, fingerprint: Seed(fingerprint) });
+        let expect = Some(Expect { property, fingerprint: Seed(fingerprint), lasso: None });
         let scenario = Scenario { expect, ..self.best };
         let (executions, steps) = (self.executions, self.steps);
         Ok(Shrunk { scenario, violation, fingerprint, before, after, executions, steps, stopped })

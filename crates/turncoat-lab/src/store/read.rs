@@ -29,7 +29,7 @@ impl Store {
             let index: i64 = row.get("run")?;
             let (found, bugs) = violations.of(index)?;
             let outcome = outcome(row, found, &names)?;
-            each(Record { index: index as u64, outcome, scenario: None, bugs });
+            each(Record { index: index as u64, outcome, scenario: None, bugs, samples: Vec::new() });
         }
         Ok(())
     }

@@ -162,7 +162,7 @@ impl Clerk {
     }
 
     fn put(&mut self, db: &Connection, runs: &mut Statement<'_>, record: &Record) -> rusqlite::Result<()> {
-        let Record { index, outcome, scenario, bugs } = record;
+        let Record { index, outcome, scenario, bugs, .. } = record;
         let (run, injected) = (*index as i64, &outcome.injected);
         let end = match outcome.end {
             End::Goal => self.name(db, "goal")?,

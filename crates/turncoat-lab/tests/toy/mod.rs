@@ -36,7 +36,7 @@ pub(crate) enum Msg {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub(crate) struct Timer(ClientTimer);
 
 impl From<ClientTimer> for Timer {

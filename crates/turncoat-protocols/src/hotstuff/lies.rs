@@ -1,4 +1,4 @@
-//! Lies that change several fields of a message at once, so that they fit together.
+//! Lies that change several fields of a message at once, so that they fit together, and blocks made up.
 
 use turncoat_core::prelude::*;
 
@@ -23,6 +23,13 @@ pub(super) fn child_of_genesis(block: &mut Block) -> bool {
 /// Puts a block on top of the first one: a good block, but another one than the certificates call for.
 pub(super) fn on_genesis(block: &mut Block) -> bool {
     child_of_genesis(block) && report_genesis(&mut block.justify)
+}
+
+/// A block that nobody has called for: one of the liar's own on top of the first one.
+pub(super) fn uncalled(view: View, signer: Signer) -> Arc<Block> {
+    let request = Request { client: signer.node(), ts: view.0, op: Op::new("uncalled"), read_only: false };
+    let payload = signer.sign(request);
+    Arc::new(Block { parent: GENESIS, height: Slot(1), view, payload, justify: genesis() })
 }
 
 /// Lies under a signature; says whether anything changed.

@@ -4,6 +4,7 @@
 //! does what its leader's rules allow. After that it looks again at the messages that have waited for that.
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::Timer;
 use super::certs::{Checks, Qc};
@@ -28,6 +29,15 @@ impl<M: Clone> Base<M> {
             shelf: Shelf::new(Time(2 * delta.0)),
             pacemaker: Pacemaker::new(pace, Time(10 * delta.0), doublings, leave),
         }
+    }
+
+    /// All of it that decides what its replica will do.
+    pub(super) fn essence(&self, live: &[Digest], out: &mut Vec<Token>)
+    where
+        M: Serialize,
+    {
+        self.tree.essence(live, out);
+        tokens::write(&(&self.shelf, self.pacemaker.essence()), out);
     }
 
     /// The view that it is in.

@@ -38,7 +38,7 @@ pub use pacemaker::Pace;
 pub use pipeline::Config as PipelineConfig;
 
 /// The timers of the family.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub enum Timer {
     /// The view takes too long.
     View,

@@ -72,6 +72,11 @@ impl Pacemaker {
         Self { pace, first, doublings, quorum, view: View(0), fruitless: 0, expired: false, timeouts, last }
     }
 
+    /// All of it that decides what it will do: more fruitless views than the time may double make no difference.
+    pub(super) fn essence(&self) -> Self {
+        Self { fruitless: self.fruitless.min(self.doublings), ..self.clone() }
+    }
+
     pub(super) const fn view(&self) -> View {
         self.view
     }

@@ -4,9 +4,6 @@
 //! from, then of one replica after another. A block whose parent is missing makes its receiver ask for that, down to
 //! a block that is known.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use turncoat_core::prelude::*;
 
 use super::Timer;
@@ -24,8 +21,8 @@ pub(super) trait Fetching: Protocol<Timer = Timer> {
 #[derive(Clone, Debug, Hash, Serialize)]
 pub(super) struct Shelf<M> {
     early: Early<M>,
-    /// Whom it has asked last for each missing block.
-    missing: BTreeMap<Digest, NodeId>,
+    /// The missing blocks in the order in which they were missed, and whom it has asked last for each.
+    missing: Vec<(Digest, NodeId)>,
     /// Whether something has changed for which messages may wait: a new view, a new block.
     stirred: bool,
     /// How long it waits for an answer.
@@ -34,7 +31,7 @@ pub(super) struct Shelf<M> {
 
 impl<M: Clone> Shelf<M> {
     pub(super) fn new(patience: Time) -> Self {
-        Self { early: Early::default(), missing: BTreeMap::new(), stirred: false, patience }
+        Self { early: Early::default(), missing: Vec::new(), stirred: false, patience }
     }
 
     /// Keeps a message for later.
@@ -64,9 +61,10 @@ impl<M: Clone> Shelf<M> {
     where
         P: Fetching<Msg = M>,
     {
-        if let Entry::Vacant(place) = self.missing.entry(block) {
+        if self.missing.iter().all(|(missing, _)| *missing != block) {
             cx.mark("fetch");
-            let whom = *place.insert(if from == cx.me() { after(from, cx) } else { from });
+            let whom = if from == cx.me() { after(from, cx) } else { from };
+            self.missing.push((block, whom));
             cx.send(whom, P::FETCH(block));
             cx.start_timer(Timer::Fetch, self.patience);
         }
@@ -74,9 +72,9 @@ impl<M: Clone> Shelf<M> {
 
     /// No answer: asks the next replica for each missing block.
     pub(super) fn retry<P: Fetching<Msg = M>>(&mut self, cx: &mut Context<'_, P>) {
-        for (&block, asked) in &mut self.missing {
+        for (block, asked) in &mut self.missing {
             *asked = after(*asked, cx);
-            cx.send(*asked, P::FETCH(block));
+            cx.send(*asked, P::FETCH(*block));
         }
         if !self.missing.is_empty() {
             cx.set_timer(Timer::Fetch, self.patience);
@@ -93,7 +91,9 @@ impl<M: Clone> Shelf<M> {
     ) where
         P: Fetching<Msg = M>,
     {
-        if self.missing.remove(&block.id()).is_some() {
+        let id = block.id();
+        if let Some(index) = self.missing.iter().position(|(missing, _)| *missing == id) {
+            self.missing.remove(index);
             let id = tree.insert(block, cx);
             match tree.gap(id) {
                 Some(missing) => self.fetch(missing, from, cx),

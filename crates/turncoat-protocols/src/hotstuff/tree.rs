@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::certs::{Checks, Qc};
 
@@ -142,6 +143,33 @@ impl Tree {
             let request: &[Request] = if fresh { &[*block.payload] } else { &[] };
             cx.commit(block.height, id, request, voters);
         }
+    }
+
+    /// What matters of it: what was executed last, and the blocks that somebody names. How long a branch is between two of
+    /// them does not.
+    pub(super) fn essence(&self, live: &[Digest], out: &mut Vec<Token>) {
+        tokens::write(&(self.executed, self.last()), out);
+        for &id in live {
+            let Some(block) = self.get(id) else { continue };
+            let Block { parent, height, view, payload: _, justify } = &**block;
+            let here = (id, parent, height, view, justify, self.is_executed(id, block));
+            tokens::write(&(here, self.below(*parent, live)), out);
+        }
+    }
+
+    fn is_executed(&self, id: Digest, block: &Block) -> bool {
+        self.log.get(&block.height) == Some(&id)
+    }
+
+    /// The nearest of a block and its ancestors that is live or executed, or that is not here.
+    fn below(&self, mut id: Digest, live: &[Digest]) -> (Digest, bool) {
+        while let Some(block) = self.get(id) {
+            if live.contains(&id) || self.is_executed(id, block) {
+                return (id, true);
+            }
+            id = block.parent;
+        }
+        (id, id == GENESIS)
     }
 
     /// What it says about its replica, which waits for these things.

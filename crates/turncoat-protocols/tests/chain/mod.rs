@@ -139,21 +139,28 @@ pub(crate) fn notes<P: Protocol>(sim: &Sim<P>, words: &[&str]) -> Vec<String> {
     sim.events().iter().filter_map(line).filter(wanted).collect()
 }
 
-/// A line in which blocks stand by their digests, with the names of some blocks: those with these requests.
-pub(crate) fn with_names<P: Protocol>(sim: &Sim<P>, line: &str, names: &[(&str, &str)]) -> String {
-    let mut line = line.replace("block null", "genesis").replace("on null", "on genesis");
-    for (index, _) in sim.cluster().replicas().iter().enumerate() {
+/// The digests of some blocks, each with a name: those with these requests.
+pub(crate) fn named<P: Protocol>(sim: &Sim<P>, names: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut digests = Vec::new();
+    for index in 0..sim.cluster().n {
         let state = state(sim, &format!("p{index}"));
         for (id, _) in state["tree"]["blocks"].as_object().into_iter().flatten() {
             let id: u64 = id.parse().expect("a digest");
             let op = block(&state, id);
-            if let Some((_, name)) = names.iter().find(|(known, _)| *known == op) {
-                let digest = Digest(id).to_string();
-                line = line
-                    .replace(&format!("block {digest}"), name)
-                    .replace(&format!("on {digest}"), &format!("on {name}"));
-            }
+            let name = names.iter().find(|(known, _)| *known == op);
+            digests.extend(name.map(|(_, name)| (Digest(id).to_string(), (*name).to_owned())));
         }
+    }
+    digests
+}
+
+/// A line in which blocks stand by their digests, with the names of some of them; see [`named`].
+pub(crate) fn with_names(line: &str, names: &[(String, String)]) -> String {
+    let mut line = line.replace("block null", "genesis").replace("on null", "on genesis");
+    for (digest, name) in names {
+        line = line
+            .replace(&format!("block {digest}"), name)
+            .replace(&format!("on {digest}"), &format!("on {name}"));
     }
     // What a block contains is said by its name.
     line.split(": p").next().unwrap_or_default().to_owned()

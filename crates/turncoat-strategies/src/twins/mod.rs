@@ -69,6 +69,14 @@ impl Twins {
         Fault { when, effect }
     }
 
+    /// A fault that all messages meet but those that pass.
+    fn fault_to_most(&self, round: Span, effect: Effect) -> Fault {
+        let mut fault = self.fault(round, effect);
+        let pass = || Box::new(When { kind: Names(self.set.pass.clone()), ..When::default() });
+        fault.when.not = (!self.set.pass.is_empty()).then(pass);
+        fault
+    }
+
     /// The partition of each round, one fault for rounds in a row that have the same. Nothing for a single block.
     fn partitions(&self, walk: &[u128], faults: &mut Vec<Fault>) {
         let mut first = 1;
@@ -79,10 +87,7 @@ impl Twins {
             let names: Vec<Vec<SeatName>> =
                 blocks.into_iter().map(|block| block.into_iter().map(name).collect()).collect();
             if names.len() > 1 {
-                let mut fault = self.fault(span(first, last), Effect::Partition(names));
-                fault.when.not = (!self.set.pass.is_empty())
-                    .then(|| Box::new(When { kind: Names(self.set.pass.clone()), ..When::default() }));
-                faults.push(fault);
+                faults.push(self.fault_to_most(span(first, last), Effect::Partition(names)));
             }
             first = last + 1;
         }
@@ -151,7 +156,7 @@ impl Strategy for Twins {
         self.delays(rng, &mut faults);
         if set.after == After::Drop {
             let later = Span::Between([set.rounds as u64 + 1, u32::MAX.into()]);
-            faults.push(self.fault(later, Effect::Drop));
+            faults.push(self.fault_to_most(later, Effect::Drop));
         }
         scenario.adversary.faults = faults;
         scenario

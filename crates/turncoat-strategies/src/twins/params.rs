@@ -57,7 +57,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "pass",
         default: "",
-        about: "kinds of messages that pass all partitions: view-change,fetch",
+        about: "kinds of messages that pass all partitions, and are not dropped after the rounds: view-change,fetch",
     },
     Param {
         name: "after",

@@ -262,6 +262,7 @@ fn workload() -> impl Strategy<Value = Workload> {
         Just(Goal::Replies),
         Just(Goal::Committed),
         any::<u32>().prop_map(Goal::Height),
+        any::<u32>().prop_map(Goal::Again),
         Just(Goal::None)
     ];
     let counts = (any::<u32>(), option::of(any::<u32>()), vec(1..9_u32, 0..3));
@@ -314,10 +315,9 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
             tail,
         },
     );
-    let expect = option::of(
-        (option::of("[a-z]{3,9}"), any::<u64>())
-            .prop_map(|(property, fingerprint)| Expect { property, fingerprint: Seed(fingerprint) }),
-    );
+    let expect = option::of((option::of("[a-z]{3,9}"), any::<u64>()).prop_map(|(property, fingerprint)| {
+        Expect { property, fingerprint: Seed(fingerprint), lasso: None }
+    }));
     let tests = vec("[a-z:_]{1,9}", 0..3);
     (runnable(), workload(), cluster(), limits, expect, tests).prop_map(
         |(Case(scenario), workload, cluster, limits, expect, tests)| {

@@ -2,10 +2,10 @@
 
 use turncoat_core::prelude::*;
 
-use crate::hotstuff::certs::{Phase, Qc, Vote, genesis};
+use crate::hotstuff::certs::{Phase, Qc, Vote};
 use crate::hotstuff::lies::{child_of_genesis, on_genesis, report_genesis};
 use crate::hotstuff::pacemaker::{Tc, Timeout};
-use crate::hotstuff::tree::{Block, GENESIS};
+use crate::hotstuff::tree::Block;
 
 /// A message. What is counted in a certificate is signed.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
@@ -56,14 +56,6 @@ pub struct Certified {
 }
 
 impl Msg {
-    /// A proposal that nobody has called for: a block of the sender's own on top of the first one.
-    pub(super) fn uncalled(view: View, signer: Signer) -> Self {
-        let request =
-            Request { client: signer.node(), ts: view.0, op: Op::new("uncalled"), read_only: false };
-        let payload = signer.sign(request);
-        Self::Prepare(Arc::new(Block { parent: GENESIS, height: Slot(1), view, payload, justify: genesis() }))
-    }
-
     /// The leader's answer to a certificate: what it sends with it.
     pub(super) fn with(m: Certified, phases: u8) -> Self {
         match m.qc.phase {

@@ -12,9 +12,13 @@
 //! deciding for ever ("Liveness checking of the HotStuff protocol family", PRDC '23). Two remedies: the third phase, or
 //! a leader that waits until all correct replicas have reported (`wait`). Without the second half of the rule for safe
 //! blocks (`sticky`) not even the liar has to go on: the replicas stay locked on conflicting blocks.
+//!
+//! Three of the deviations below break nothing: `safe-node-any`, `justify-view-unchecked` and `accept-late-qc`. Within a view
+//! only one block can be certified, its children extend it, and a certificate is as good late as in time.
 
 use turncoat_core::prelude::*;
 
+use super::lies::uncalled;
 use super::pacemaker::{Pace, Paced, Tc, Timeout};
 use super::shelf::Fetching;
 use super::tree::Block;
@@ -105,7 +109,7 @@ impl Protocol for HotStuff {
     /// A proposal beside an own NEW-VIEW: the honest code of who does not lead sends none.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         let Msg::NewView(m) = like else { return None };
-        (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::uncalled(m.view, signer))
+        (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::Prepare(uncalled(m.view, signer)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A replica of basic HotStuff: its state and its rules.
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Certified, Msg, NewView};
 use super::{Config, HotStuff};
@@ -280,6 +281,13 @@ impl Node<HotStuff> for Replica {
         };
         let waits = [wait(kind, self.base.view(), have, need), None];
         self.base.vitals(self.prepare_qc.block, self.locked_qc.block, waits)
+    }
+
+    fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        let Self { config: _, base, prepare_qc, locked_qc, round } = self;
+        base.essence(live, out);
+        tokens::write(&(prepare_qc, locked_qc, round), out);
+        true
     }
 
     open_state!();

@@ -1,6 +1,7 @@
 //! A replica of chained HotStuff: its state and its rules.
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Msg, NewView};
 use super::{Chained, Config};
@@ -224,6 +225,14 @@ impl Node<Chained> for Replica {
             }
         };
         self.base.vitals(self.high_qc.block, self.locked_qc.block, waits)
+    }
+
+    fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        let Self { config: _, base, last_voted, high_qc, locked_qc, votes, leads, new_views, proposed } =
+            self;
+        base.essence(live, out);
+        tokens::write(&(last_voted, high_qc, locked_qc, votes, leads, new_views, proposed), out);
+        true
     }
 
     open_state!();

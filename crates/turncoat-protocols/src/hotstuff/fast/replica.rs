@@ -1,6 +1,7 @@
 //! A replica of Fast-HotStuff: its state and its rules.
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::messages::{AggQc, Msg, NewView, Proposal};
 use super::{Config, FastHotStuff};
@@ -250,6 +251,13 @@ impl Node<FastHotStuff> for Replica {
         };
         let high = self.high_qc.block;
         self.base.vitals(high, high, waits)
+    }
+
+    fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        let Self { config: _, base, last_voted, high_qc, votes, leads, new_views, proposed } = self;
+        base.essence(live, out);
+        tokens::write(&(last_voted, high_qc, votes, leads, new_views, proposed), out);
+        true
     }
 
     open_state!();

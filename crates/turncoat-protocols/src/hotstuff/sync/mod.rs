@@ -20,6 +20,7 @@
 
 use turncoat_core::prelude::*;
 
+use super::lies::uncalled;
 use super::shelf::Fetching;
 use super::tree::Block;
 use super::{Timer, first_round, round_number, round_robin};
@@ -54,6 +55,8 @@ turncoat_core::config! {
         pub delta: Time = Time(20),
         /// Whether this is the early version.
         pub early: bool = false,
+        /// How many blocks the leader proposes before it has decided the first of them.
+        pub pipeline: u32 = 32,
         /// Whether who refuses a proposal blames the leader at once, or when its time is over.
         pub blame_on_refuse: bool = true,
         /// What is wrong.
@@ -68,6 +71,8 @@ impl Protocol for SyncHotStuff {
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["fetch", "refuse", "equivocation", "blame", "quit"];
     const STREAM: bool = true;
+    /// Delays within the bound are all that it asks for.
+    const VIEW_DELAYS: u64 = 0;
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
@@ -83,7 +88,8 @@ impl Protocol for SyncHotStuff {
     }
 
     fn validate(config: &Config) -> Result<(), String> {
-        ensure(config.delta >= Time(1), "`delta` is at least 1")
+        ensure(config.delta >= Time(1), "`delta` is at least 1")?;
+        ensure(config.pipeline >= 1, "`pipeline` is at least 1")
     }
 
     fn leader(view: View, cluster: &Cluster) -> NodeId {
@@ -107,11 +113,13 @@ impl Protocol for SyncHotStuff {
         NoClient
     }
 
-    /// A BLAME beside an own vote: honest code is content with what it votes for.
+    /// What honest code does not say: a BLAME beside a vote, and a proposal in the place of a NEW-VIEW.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
-        let Msg::Vote(vote) = like else { return None };
-        let blame = Blame { view: vote.view };
-        (Msg::KINDS[usize::from(kind)] == "blame").then(|| Msg::Blame(signer.sign(blame)))
+        match (Msg::KINDS[usize::from(kind)], like) {
+            ("blame", Msg::Vote(vote)) => Some(Msg::Blame(signer.sign(Blame { view: vote.view }))),
+            ("propose", Msg::NewView(m)) => Some(Msg::Propose(signer.sign(uncalled(m.view, signer)))),
+            _ => None,
+        }
     }
 }
 

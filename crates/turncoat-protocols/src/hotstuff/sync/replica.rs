@@ -1,8 +1,9 @@
 //! A replica of Sync HotStuff: its state and its rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Blame, Msg};
 use super::{Config, SyncHotStuff};
@@ -19,7 +20,7 @@ pub(super) type Cx<'a> = Context<'a, SyncHotStuff>;
 pub(super) struct Round {
     /// The blocks that the leader has shown, and the highest of them: as long as it does not contradict itself, that one
     /// extends all others.
-    pub(super) shown: BTreeSet<Digest>,
+    pub(super) shown: Vec<Digest>,
     pub(super) highest: Digest,
     /// Its proposals that this replica has voted for.
     pub(super) voted: Vec<Digest>,
@@ -126,6 +127,11 @@ impl Replica {
         cx.broadcast(Msg::Propose(cx.sign(block)));
     }
 
+    /// How many blocks up to the highest certified one are not decided.
+    fn undecided(&self) -> u32 {
+        self.rank(&self.high_qc).1.0.saturating_sub(self.tree.last().0)
+    }
+
     fn on_propose(&mut self, from: NodeId, m: &Signed<Arc<Block>>, msg: &Msg, cx: &mut Cx<'_>) {
         let block: &Arc<Block> = m;
         let checks = self.tree.checks;
@@ -192,7 +198,7 @@ impl Replica {
     /// is decided, and everybody hears of it.
     pub(super) fn is_contradicted(&mut self, id: Digest, msg: &Msg, cx: &mut Cx<'_>) -> bool {
         let conflict = self.tree.conflict(id, self.round.highest);
-        self.round.shown.insert(id);
+        self.round.shown.push(id);
         if self.tree.height(id) > self.tree.height(self.round.highest) {
             self.round.highest = id;
         }
@@ -283,7 +289,10 @@ impl Replica {
         }
         if let Some(cert) = self.blame_cert(cx) {
             self.quit(cert, cx);
-        } else if self.high_qc.view == self.view && self.round.awaited == Some(self.high_qc.block) {
+        } else if self.high_qc.view == self.view
+            && self.round.awaited == Some(self.high_qc.block)
+            && self.undecided() < self.config.pipeline
+        {
             self.propose(cx);
         }
     }
@@ -298,6 +307,7 @@ impl Replica {
 impl Node<SyncHotStuff> for Replica {
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.enter(View(1), cx);
+        self.settle(cx);
     }
 
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
@@ -308,7 +318,10 @@ impl Node<SyncHotStuff> for Replica {
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
         match timer {
             Timer::Blame => self.blame(cx),
-            Timer::Commit(id) => self.commit(id, cx),
+            Timer::Commit(id) => {
+                self.commit(id, cx);
+                self.advance(cx);
+            }
             Timer::Quit => self.enter(self.view.next(), cx),
             Timer::Wait => self.lead(cx),
             Timer::Fetch => self.shelf.retry(cx),
@@ -346,6 +359,23 @@ impl Node<SyncHotStuff> for Replica {
         let waits = [first, second, self.shelf.wait(&self.tree)];
         let vitals = self.tree.vitals(view, prepared, self.lock.block, waits);
         Vitals { changing_view: self.quitting, ..vitals }
+    }
+
+    fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
+        let Self { config: _, tree, shelf, view, quitting, high_qc, lock, votes, blockless, round } = self;
+        tree.essence(live, out);
+        // A certificate that is no higher than the highest would not be learned any more. The others in an order that does
+        // not depend on the names of blocks.
+        let (least, height) = self.rank(high_qc);
+        let higher = |view, block| {
+            view > least || (view == least && tree.height(block).is_none_or(|block| block > height))
+        };
+        let votes =
+            votes.iter().flat_map(|(&view, votes)| votes.iter().map(move |(&block, it)| (view, block, it)));
+        let mut votes: Vec<_> = votes.filter(|&(view, block, _)| higher(view, block)).collect();
+        votes.sort_by_key(|&(view, block, it)| (view, tree.height(block), it.best()));
+        tokens::write(&(shelf, view, quitting, high_qc, lock, votes, blockless, round), out);
+        true
     }
 
     open_state!();

@@ -3,6 +3,10 @@
 //! An experiment is a grid of campaigns. Its rows are the rows of the table: a strategy with parameters, and what was
 //! published for it. Its variants are what the rows are run on: first what the publication tested, then what it is to be
 //! compared with, the correct protocol among them.
+//!
+//! Where a table is about liveness, its rows have checks ([`liveness`]), and its campaigns are sampled.
+
+pub mod liveness;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,8 +31,15 @@ pub struct Experiment {
     pub runs: u64,
     /// Runs of each campaign in the publication.
     pub published_runs: u64,
-    /// What is counted, in the order of the columns.
+    /// What is counted, in the order of the columns. Tables about liveness have columns of their own.
+    #[serde(default)]
     columns: Vec<Column>,
+    /// Tables about liveness: after how many hot rounds in a row a run is suspect.
+    #[serde(default)]
+    temperatures: Vec<u32>,
+    /// The variant whose runs say how long a run may take: the correct protocol.
+    #[serde(default)]
+    bounds: Option<String>,
     /// What all scenarios share.
     #[serde(default)]
     scenario: Table,
@@ -71,6 +82,15 @@ struct Row {
     /// The published counts, in the order of the columns as far as they were counted.
     #[serde(default)]
     published: Vec<u64>,
+    /// How its runs come under suspicion, each a line of a table about liveness.
+    #[serde(default)]
+    checks: Vec<liveness::Check>,
+    /// How many views are looked at, if rounds are not views.
+    #[serde(default)]
+    views: Option<u32>,
+    /// The published mean and standard deviation of the seconds that a run takes.
+    #[serde(default)]
+    seconds: Option<[f64; 2]>,
 }
 
 /// One campaign of the grid.
@@ -86,6 +106,8 @@ pub struct Cell {
     pub strategy: String,
     /// The strategy's parameters.
     pub params: Vec<(String, String)>,
+    /// How many rounds of its runs are looked at, if it is about liveness.
+    pub rounds: Option<u32>,
 }
 
 impl Experiment {
@@ -96,6 +118,7 @@ impl Experiment {
             column.count(&Summary::default())?;
         }
         experiment.cells()?;
+        experiment.check_bounds()?;
         Ok(experiment)
     }
 
@@ -117,12 +140,14 @@ impl Experiment {
             merge(&mut set, self.sets.get(name).ok_or_else(known).map_err(named)?);
         }
         merge(&mut set, &row.set);
+        let rounds = self.views_of(row, &set).map_err(named)?;
         Ok(Cell {
             variant: variant.name.clone(),
             row: row.name.clone(),
             base: Scenario::parse(&scenario.to_string()).map_err(|error| named(error.to_string()))?,
             strategy: row.strategy.clone(),
             params: params(&set),
+            rounds,
         })
     }
 
@@ -145,7 +170,7 @@ impl Experiment {
                 ran.iter().map(|(row, summary)| {
                     let injected = [summary.disturbed, summary.injected.mutated, summary.injected.accepted];
                     let counts = self.counts(summary).map(|(_, count)| count).chain(injected);
-                    (row.name.as_str(), counts.map(|count| count.to_string()).collect())
+                    (row.name.clone(), counts.map(|count| count.to_string()).collect())
                 }),
             );
             if i == 0 {
@@ -162,7 +187,7 @@ impl Experiment {
                     names,
                     ran.iter()
                         .filter(published)
-                        .map(|(row, summary)| (row.name.as_str(), self.beside(row, summary))),
+                        .map(|(row, summary)| (row.name.clone(), self.beside(row, summary))),
                 );
             }
             if ran.iter().any(|(_, summary)| !summary.bugs.is_empty()) {
@@ -170,7 +195,7 @@ impl Experiment {
                 table(
                     &mut text,
                     ["bugs"].into_iter(),
-                    ran.iter().map(|(row, summary)| (row.name.as_str(), vec![bugs(summary)])),
+                    ran.iter().map(|(row, summary)| (row.name.clone(), vec![bugs(summary)])),
                 );
             }
         }
@@ -237,7 +262,7 @@ fn bugs(summary: &Summary) -> String {
 fn table<'a>(
     text: &mut String,
     head: impl Iterator<Item = &'a str>,
-    rows: impl Iterator<Item = (&'a str, Vec<String>)>,
+    rows: impl Iterator<Item = (String, Vec<String>)>,
 ) {
     let head: Vec<&str> = [""].into_iter().chain(head).collect();
     let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));

@@ -1,0 +1,125 @@
+//! `turncoat lasso`: proves that a run never terminates.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use turncoat_core::outcome::Property;
+use turncoat_core::scenario::{Expect, Lasso, LassoClass, Scenario, Seed};
+use turncoat_lab::lasso::{Proof, Verdict, find};
+
+use super::replay::Subject;
+use crate::exit::Exit;
+use crate::{again, files, out, registry};
+
+const NOTES: &str = "\
+Looks at the whole state whenever the slowest correct replica enters a view: nodes, timers, messages in flight. If it comes
+back once the network is calm, but for the names of blocks and the numbers of views, and nothing was decided meanwhile,
+then nothing is ever decided. Messages have to take a constant time (network.latency = 10), lest chance decide.
+
+With --save the scenario is saved with the part that repeats (expect.lasso), and `turncoat replay` checks it on its own.
+Exits with 1 if the run never terminates, and 0 if it does or nobody knows.
+
+Example: turncoat lasso --bug hotstuff-two-phase/livelock --save livelock.toml
+         turncoat replay livelock.toml";
+
+/// Prove that the run of a saved scenario never terminates
+#[derive(clap::Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+
+    /// Save the scenario with its proof
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Found {
+    verdict: &'static str,
+    why: Option<String>,
+    lasso: Option<Lasso>,
+    proof: Option<Proof>,
+}
+
+pub(crate) fn lasso(args: &Args) -> Result<Exit> {
+    let (scenario, file) = args.subject.scenario()?;
+    let in_file = || file.clone();
+    let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
+    let verdict = find(&entry, &scenario).with_context(in_file)?;
+    if args.json {
+        out::json("lasso", Found::of(&verdict))?;
+    } else {
+        out::line(words(&verdict))?;
+    }
+    match (&args.save, &verdict) {
+        (Some(path), Verdict::Lasso(lasso, proof)) => {
+            let outcome = entry.runner().execute(&scenario).with_context(in_file)?;
+            let violated = outcome.violation(Property::Termination);
+            let property = violated.map(|violation| violation.property.name().to_owned());
+            let expect = Expect { property, fingerprint: Seed(outcome.fingerprint), lasso: Some(*lasso) };
+            let saved = Scenario { expect: Some(expect), bug: None, ..scenario };
+            let mut text: String = told(lasso, proof).lines().map(|line| format!("# {line}\n")).collect();
+            text += &saved.to_toml();
+            files::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+            out::log(format_args!("saved: {} replay {}", again::program(), path.display()));
+        }
+        (Some(path), _) => out::log(format_args!("there is no proof: {} is not written", path.display())),
+        (None, _) => {}
+    }
+    let never = matches!(verdict, Verdict::Lasso(..) | Verdict::Deadlock);
+    Ok(if never { Exit::Violation } else { Exit::Clean })
+}
+
+impl Found {
+    fn of(verdict: &Verdict) -> Self {
+        let bare = |verdict, why| Self { verdict, why, lasso: None, proof: None };
+        match verdict {
+            Verdict::Terminates => bare("terminates", None),
+            Verdict::Deadlock => bare("deadlock", None),
+            Verdict::Unresolved(why) => bare("unresolved", Some((*why).to_owned())),
+            Verdict::TooWeak(lasso, flaw) => {
+                Self { lasso: Some(*lasso), ..bare("too-weak", Some(flaw.to_string())) }
+            }
+            Verdict::Lasso(lasso, proof) => {
+                Self { lasso: Some(*lasso), proof: Some(*proof), ..bare("lasso", None) }
+            }
+        }
+    }
+}
+
+/// What was found, in plain words.
+fn words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Terminates => "it terminates: all that was asked for is done".to_owned(),
+        Verdict::Deadlock => "it never terminates: nothing is left to happen".to_owned(),
+        Verdict::Unresolved(why) => format!("nobody knows whether it terminates: {why}"),
+        Verdict::TooWeak(lasso, flaw) => {
+            format!("events {} to {} repeat, but prove nothing: {flaw}", lasso.from + 1, lasso.to)
+        }
+        Verdict::Lasso(lasso, proof) => told(lasso, proof),
+    }
+}
+
+/// A proof, in plain words.
+pub(super) fn told(lasso: &Lasso, proof: &Proof) -> String {
+    let class = match lasso.class {
+        LassoClass::Benign => "benign: nobody lies any more, and all messages take the same time",
+        LassoClass::Adversarial => "adversarial: it takes liars that go on, or messages that take their time",
+    };
+    let Proof { views, ticks, delay, together } = proof;
+    format!(
+        "it never terminates: events {} to {} repeat for ever, and nothing is decided in them\n  \
+         each time        {views} views and {ticks} ticks later, everything is as before\n  \
+         {class}\n  \
+         messages         between correct replicas take at most {delay} ticks\n  \
+         correct replicas are together under a correct leader for up to {together} ticks",
+        lasso.from + 1,
+        lasso.to,
+    )
+}

@@ -1,0 +1,169 @@
+//! Looks for a part of a run that repeats for ever.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use turncoat_core::ids::View;
+use turncoat_core::outcome::{End, Outcome};
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::{Lasso, LassoClass, Scenario, ScenarioError};
+use turncoat_core::sim::Moment;
+use turncoat_core::tokens::Token;
+
+use super::NEAR;
+use super::check::{Flaw, Proof, check};
+
+/// What is known about the termination of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// It terminates: what was asked for is done.
+    Terminates,
+    /// Nothing is left to happen, and something is undone.
+    Deadlock,
+    /// A part of it repeats for ever.
+    Lasso(Lasso, Proof),
+    /// A part of it repeats for ever, but what the protocol asks for to terminate is not given.
+    TooWeak(Lasso, Flaw),
+    /// Nobody knows, and why.
+    Unresolved(&'static str),
+}
+
+/// Runs a scenario, and looks at the world whenever the slowest correct replica enters another view.
+///
+/// # Errors
+/// If the scenario cannot run.
+pub fn find(entry: &Entry, scenario: &Scenario) -> Result<Verdict, ScenarioError> {
+    let mut finder = Finder { why: "the network is never calm", ..Finder::default() };
+    let outcome = entry.runner().watch(scenario, &mut |moment| finder.look(moment))?;
+    let Some((from, to)) = finder.found else { return Ok(finder.nothing(&outcome)) };
+    // Whoever checks it says what it takes.
+    for class in [LassoClass::Benign, LassoClass::Adversarial] {
+        let lasso = Lasso { from, to, class };
+        match check(entry, scenario, &lasso)? {
+            Ok(proof) => return Ok(Verdict::Lasso(lasso, proof)),
+            Err(Flaw::Class(_)) => {}
+            Err(flaw) => return Ok(Verdict::TooWeak(lasso, flaw)),
+        }
+    }
+    Ok(Verdict::Unresolved("it is neither benign nor adversarial"))
+}
+
+#[derive(Default)]
+struct Finder {
+    done: bool,
+    view: View,
+    commits: u32,
+    /// The worlds since the last decision, and the events after which they were.
+    seen: HashMap<Vec<u64>, u64>,
+    found: Option<(u64, u64)>,
+    why: &'static str,
+}
+
+impl Finder {
+    fn look(&mut self, moment: &dyn Moment) -> bool {
+        self.done = moment.done();
+        let view = moment.views().iter().map(|&(_, view)| view).min().unwrap_or_default();
+        if view == self.view || self.done {
+            return self.done;
+        }
+        self.view = view;
+        if moment.commits() > self.commits {
+            self.commits = moment.commits();
+            self.seen.clear();
+        }
+        match moment.world() {
+            Err(reason) => self.why = reason,
+            Ok(world) => {
+                self.why = "no state comes back within the limits";
+                let before = self.seen.insert(canonical(&world, moment.period()), moment.steps());
+                self.found = before.map(|before| (before, moment.steps()));
+            }
+        }
+        self.found.is_some()
+    }
+
+    fn nothing(&self, outcome: &Outcome) -> Verdict {
+        match outcome.end {
+            _ if self.done => Verdict::Terminates,
+            End::Quiet => Verdict::Deadlock,
+            _ => Verdict::Unresolved(self.why),
+        }
+    }
+}
+
+/// The world with names that depend on nothing but the order in which they occur, and with numbers of which only small
+/// distances count.
+fn canonical(world: &[Token], period: u32) -> Vec<u64> {
+    let (mut views, mut slots, mut counts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for token in world {
+        match *token {
+            Token::View(view) => drop(views.insert(view)),
+            Token::Slot(slot) => drop(slots.insert(slot)),
+            Token::Count(count) => drop(counts.insert(count)),
+            _ => {}
+        }
+    }
+    let (views, slots, counts) = (closer(&views, period.into()), closer(&slots, 1), closer(&counts, 1));
+    let mut names = HashMap::from([(0, 0)]);
+    let mut text = HashMap::new();
+    let mut out = Vec::with_capacity(2 * world.len());
+    for token in world {
+        let (sort, value) = match token {
+            Token::View(view) => (1, views[view]),
+            Token::Slot(slot) => (2, slots[slot]),
+            Token::Count(count) => (3, counts[count]),
+            Token::Digest(digest) => {
+                let next = names.len() as u64;
+                (4, *names.entry(*digest).or_insert(next))
+            }
+            Token::Number(number) => (5, *number),
+            Token::Text(words) => (6, word(&mut text, words)),
+            Token::Name(name) => (7, word(&mut text, name)),
+            Token::Open => (8, 0),
+            Token::Close => (9, 0),
+        };
+        out.extend([sort, value]);
+    }
+    // Which words they are matters too: they are the same for all worlds of a run, so their order will do.
+    let mut words: Vec<_> = text.into_iter().collect();
+    words.sort_unstable_by_key(|&(_, index)| index);
+    out.extend(words.iter().map(|(word, _)| turncoat_core::hash::stable_hash(0x1A50, *word)));
+    out
+}
+
+fn word<'a>(known: &mut HashMap<&'a str, u64>, word: &'a str) -> u64 {
+    let next = known.len() as u64;
+    *known.entry(word).or_insert(next)
+}
+
+/// Numbers with their large distances made small; modulo `period` they stay what they are.
+fn closer(numbers: &BTreeSet<u64>, period: u64) -> BTreeMap<u64, u64> {
+    let (mut last, mut place) = (0, 0);
+    numbers
+        .iter()
+        .map(|&number| {
+            let distance = number - last;
+            place += if distance < NEAR { distance } else { NEAR + (distance - NEAR) % period };
+            last = number;
+            (number, place)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_and_large_distances_are_forgotten() {
+        use Token::{Digest, Name, Number, Text, View};
+        let of = |view, block, rest: Token| {
+            let world = [View(view), Digest(block), Text("p0".to_owned()), Digest(7), View(view + 2), rest];
+            canonical(&world, 4)
+        };
+        assert_eq!(of(40, 1, Number(3)), of(44, 2, Number(3)));
+        assert_ne!(of(40, 1, Number(3)), of(41, 1, Number(3)), "another leader");
+        assert_ne!(of(40, 1, Number(3)), of(40, 7, Number(3)), "the same block twice");
+        assert_ne!(of(40, 1, Number(3)), of(40, 1, Number(4)));
+        assert_ne!(of(40, 1, Name("a")), of(40, 1, Name("b")));
+    }
+}
