@@ -35,6 +35,7 @@ impl Run {
     /// The first act of each node that another run shows: what differs there comes of what it lacks.
     pub(super) fn acts(&self, other: &Recording, until: u64) -> Vec<Act> {
         let mut acts: Vec<Act> = Vec::new();
+        let mut silent: Option<(u64, Act)> = None;
         for standing in &self.recording.standings {
             let seat = standing.seat;
             let (here, there) = (moments(&self.recording, seat), moments(other, seat));
@@ -44,7 +45,13 @@ impl Run {
                 let how = self.differ(here, there)?;
                 Some(Act { seat, step: here.step, how })
             });
-            acts.extend(first.or_else(|| silent_timer(&here, &there, seat)));
+            acts.extend(first);
+            let timer = silent_timer(&here, &there, seat);
+            silent = silent.into_iter().chain(timer).min_by_key(|(step, _)| *step);
+        }
+        // Only the first of all comes of nothing else.
+        if acts.is_empty() {
+            acts.extend(silent.map(|(_, act)| act));
         }
         let concerned =
             self.violation.as_ref().map(|violation| violation.nodes.as_slice()).unwrap_or_default();
@@ -121,15 +128,15 @@ impl Run {
     }
 }
 
-/// A timer that fires in the other run, and in this one never, where a node has heard the same.
-fn silent_timer(here: &[Moment<'_>], there: &[Moment<'_>], seat: SeatName) -> Option<Act> {
+/// A timer that fires in the other run, with the step there, and in this one never, where a node has heard the same.
+fn silent_timer(here: &[Moment<'_>], there: &[Moment<'_>], seat: SeatName) -> Option<(u64, Act)> {
     let same = here.iter().zip(there).take_while(|(here, there)| here.cause == there.cause).count();
-    let cause = there.get(same)?.cause?;
+    let (fires, cause) = there.get(same).and_then(|moment| Some((moment.step, moment.cause?)))?;
     let What::Fire { timer, .. } = cause else { return None };
     let step = here[same.checked_sub(1)?].step;
     let never = here.iter().all(|moment| moment.cause != Some(cause));
     let how = format!("the timer {timer} of {seat} never fires after it; without the deviation it does");
-    never.then_some(Act { seat, step, how })
+    never.then_some((fires, Act { seat, step, how }))
 }
 
 /// The events of a node, its start first.

@@ -129,7 +129,7 @@ impl Deviations {
             (!seen.is_empty()).then(|| format!("At work, though not needed for this: {}.", and(seen))),
         );
         let unseen: Vec<&str> = unseen.iter().map(|d| d.name.as_str()).collect();
-        let idle = if self.violated { "Without effect up to here" } else { "They are" };
+        let idle = if self.violated { "Without visible effect up to here" } else { "They are" };
         lines.extend((!unseen.is_empty()).then(|| format!("{idle}: {}.", and(unseen))));
         lines
     }
