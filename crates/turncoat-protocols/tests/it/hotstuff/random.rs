@@ -1,10 +1,8 @@
 //! The protocols of the HotStuff family in thousands of random orders.
 
-mod stage;
-
 use std::sync::Arc;
 
-use stage::{ALL, entry, scenario_of};
+use crate::stage::{ALL, entry, scenario_of};
 use turncoat_core::fault::{Effect, Fault, RoundSource, Span, When};
 use turncoat_core::ids::NodeId;
 use turncoat_core::outcome::{Outcome, Property};

@@ -1,8 +1,6 @@
 //! Stories of leaders and voters that lie.
 
-mod stage;
-
-use stage::{
+use crate::stage::{
     ALL, BACKUPS, NOTHING, always, changing, completes, expect, expect_logs, ops, proposals, story, voters,
 };
 use turncoat_core::story::Story;

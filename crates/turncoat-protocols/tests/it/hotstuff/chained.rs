@@ -1,10 +1,8 @@
 //! Stories of chained HotStuff: three-chains, broken chains, and twins.
 
-mod chain;
-mod stage;
-
-use chain::{expect_logs, expect_views, log, recorded, scenario, story};
-use stage::{ALL, completes, ends, is_witness, marked_by, witness};
+use crate::chain;
+use crate::chain::{expect_logs, expect_views, log, recorded, scenario, story};
+use crate::stage::{ALL, completes, ends, is_witness, marked_by, witness};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::story::Story;
 use turncoat_protocols::hotstuff::chained::Chained;

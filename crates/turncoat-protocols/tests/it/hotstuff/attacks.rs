@@ -1,10 +1,8 @@
 //! Attacks on basic HotStuff. Each needs the deviation that it names, and the correct protocol survives the same schedule.
 
-mod chain;
-mod stage;
-
-use chain::{expect_locks, expect_logs, expect_views, recorded, scenario, story, time_out};
-use stage::{ALL, BACKUPS, is_witness, witness};
+use crate::chain;
+use crate::chain::{expect_locks, expect_logs, expect_views, recorded, scenario, story, time_out};
+use crate::stage::{ALL, BACKUPS, is_witness, witness};
 use turncoat_core::outcome::Property;
 use turncoat_core::story::Story;
 use turncoat_protocols::hotstuff::basic::HotStuff;

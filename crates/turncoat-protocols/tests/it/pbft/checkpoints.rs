@@ -1,8 +1,8 @@
 //! Stories of checkpoints: watermarks, garbage collection, state transfer, replicas that lag behind.
 
-mod stage;
-
-use stage::{ALL, BACKUPS, changing, completes, expect, expect_logs, idle, marked, ops, story, tell, voters};
+use crate::stage::{
+    ALL, BACKUPS, changing, completes, expect, expect_logs, idle, marked, ops, story, tell, voters,
+};
 use turncoat_core::ids::{Seat, Slot};
 use turncoat_core::story::Story;
 use turncoat_protocols::pbft::Pbft;

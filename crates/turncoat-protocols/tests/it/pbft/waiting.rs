@@ -1,10 +1,8 @@
 //! What a replica of PBFT says it waits for is what it needs.
 
-mod stage;
-
 use std::sync::Arc;
 
-use stage::{scenario, story};
+use crate::stage::{scenario, story};
 use turncoat_core::ids::Seat;
 use turncoat_core::rng::run_seed;
 use turncoat_core::scenario::{SchedulerName, Seed};

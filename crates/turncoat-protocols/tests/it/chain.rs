@@ -1,5 +1,4 @@
 //! What the stories of the HotStuff family look at: blocks by the requests in them, locks, views.
-#![allow(dead_code, reason = "no file of stories needs all of it")]
 
 use serde_json::Value;
 use turncoat_core::hash::Digest;

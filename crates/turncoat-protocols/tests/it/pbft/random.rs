@@ -1,10 +1,8 @@
 //! PBFT in thousands of random orders, mostly without faults.
 
-mod stage;
-
 use std::sync::Arc;
 
-use stage::{ALL, scenario};
+use crate::stage::{ALL, scenario};
 use turncoat_core::hash::Digest;
 use turncoat_core::ids::{Seat, Slot};
 use turncoat_core::outcome::Outcome;

@@ -1,8 +1,6 @@
 //! Stories of the normal case: requests, votes and replies that are lost, repeated or out of order.
 
-mod stage;
-
-use stage::{ALL, BACKUPS, completes, expect, expect_logs, idle, marked, ops, story};
+use crate::stage::{ALL, BACKUPS, completes, expect, expect_logs, idle, marked, ops, story};
 
 #[test]
 fn ten_requests_of_two_clients_are_executed_in_one_order_in_the_first_view() {

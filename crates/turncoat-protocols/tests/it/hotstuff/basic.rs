@@ -1,12 +1,10 @@
 //! Stories of basic HotStuff: views that decide, views that do not, and replicas that lag.
 
-mod chain;
-mod stage;
-
-use chain::{
+use crate::chain;
+use crate::chain::{
     expect_locks, expect_logs, expect_views, is_hot, log, qc, recorded, scenario, story, time_out, times,
 };
-use stage::{ALL, BACKUPS, completes, ends, marked_by, run};
+use crate::stage::{ALL, BACKUPS, completes, ends, marked_by, run};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::story::Story;
 use turncoat_protocols::hotstuff::basic::HotStuff;

@@ -11,9 +11,7 @@ use turncoat::core::scenario::{SchedulerName, SchedulerSpec};
 use turncoat::lab::shrink::{self, Budget, EXECUTIONS, Keep, ShrinkError, Shrunk, Stopped, shrink};
 use turncoat::{NodeSet, Property, Scenario, Seed, strategies};
 
-#[path = "../examples/bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
-mod bracha;
+use crate::bracha;
 
 fn small(entry: &Entry, scenario: &Scenario, keep: Keep, executions: u64) -> Shrunk {
     let stop = AtomicBool::new(false);

@@ -1,9 +1,7 @@
 //! Attacks on single numbers: digests, votes, proposals. Each needs the deviations that it names, and the correct protocol
 //! survives the same schedule.
 
-mod stage;
-
-use stage::{BACKUPS, always, attack, completes, expect, expect_logs, marked, ops, violates, witness};
+use crate::stage::{BACKUPS, always, attack, completes, expect, expect_logs, marked, ops, violates, witness};
 use turncoat_core::outcome::Property;
 use turncoat_core::story::Story;
 use turncoat_protocols::pbft::Pbft;

@@ -1,10 +1,9 @@
 //! Stories of Sync HotStuff, by the clock: delta = 10 ticks, and messages take one tick unless somebody delays them.
 
-mod chain;
-mod stage;
-
-use chain::{expect_views, is_hot, log, notes, recorded, scenario, times};
-use stage::{is_witness, marked_by};
+use crate::chain;
+use crate::chain::{expect_views, is_hot, log, notes, recorded, scenario, times};
+use crate::stage;
+use crate::stage::{is_witness, marked_by};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::scenario::Scenario;
 use turncoat_core::sim::Sim;

@@ -1,10 +1,8 @@
 //! Stories of Fast-HotStuff: two-chains, AggQCs, and what goes wrong without either rule.
 
-mod chain;
-mod stage;
-
-use chain::{expect_logs, expect_views, log, qc, recorded, scenario, story, time_out};
-use stage::{ALL, completes, is_witness, marked_by, witness};
+use crate::chain;
+use crate::chain::{expect_logs, expect_views, log, qc, recorded, scenario, story, time_out};
+use crate::stage::{ALL, completes, is_witness, marked_by, witness};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::scenario::Scenario;
 use turncoat_core::story::Story;

@@ -10,9 +10,7 @@ use turncoat::lab::explain::{Chart, Explanation, Item, Sign};
 use turncoat::lab::suite::Bug;
 use turncoat::{Property, Scenario, Seed, strategies};
 
-#[path = "../examples/bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
-mod bracha;
+use crate::bracha;
 
 fn entry(name: &str) -> Entry {
     let bracha = Entry::of::<bracha::Bracha>();

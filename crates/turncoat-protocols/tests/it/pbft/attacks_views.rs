@@ -1,9 +1,7 @@
 //! Attacks on view changes whose messages nobody checks. Each needs the deviation that it names, and the correct
 //! protocol survives the same schedule.
 
-mod stage;
-
-use stage::{BACKUPS, NOTHING, attack, changing, expect, expect_logs, proposals, voters, witness};
+use crate::stage::{BACKUPS, NOTHING, attack, changing, expect, expect_logs, proposals, voters, witness};
 use turncoat_core::outcome::Property;
 
 /// S14. p0 and p1 execute r1 with the votes of Byzantine p3; no COMMIT reaches p2, which turns to view 1. So does p3,

@@ -1,8 +1,6 @@
 //! Stories of the read-only optimisation, and of the stall that it brings without slot catch-up.
 
-mod stage;
-
-use stage::{ALL, completes, ends, expect_logs, idle, marked, story};
+use crate::stage::{ALL, completes, ends, expect_logs, idle, marked, story};
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::record::What;
 use turncoat_core::story::Story;

@@ -1,11 +1,9 @@
 //! Lies that no correct replica of the HotStuff family believes: broken signatures, too few signers, the wrong leader,
 //! blocks and certificates that do not fit together.
 
-mod chain;
-mod stage;
-
-use chain::{expect_logs, story};
-use stage::{ALL, BACKUPS, completes};
+use crate::chain;
+use crate::chain::{expect_logs, story};
+use crate::stage::{ALL, BACKUPS, completes};
 use turncoat_core::node::Protocol;
 use turncoat_core::story::Story;
 use turncoat_protocols::hotstuff::basic::HotStuff;

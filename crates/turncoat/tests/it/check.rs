@@ -9,11 +9,7 @@ use turncoat::core::runner::Entry;
 use turncoat::lab::explain::Explanation;
 use turncoat::{Fuzzer, Property, Scenario, check};
 
-#[path = "../examples/bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
-mod bracha;
-
-use bracha::{Bracha, scenario};
+use crate::bracha::{Bracha, scenario};
 
 /// Bracha's broadcast with both its bugs.
 fn buggy(corpus: &Path) -> Fuzzer {

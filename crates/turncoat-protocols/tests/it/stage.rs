@@ -1,5 +1,4 @@
 //! The stage of the stories: how they start, what they look at, how they end.
-#![allow(dead_code, reason = "no file of stories needs all of it")]
 
 use std::sync::Arc;
 

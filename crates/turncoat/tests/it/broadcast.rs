@@ -14,11 +14,9 @@ use turncoat::{
     Entry, MutationTable, NodeSet, Outcome, Property, Runner, Scenario, Seed, Sim, Slot, execute, strategies,
 };
 
-#[path = "../examples/bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
-mod bracha;
+use crate::bracha::{Bracha, Msg, scenario};
 
-use bracha::{Bracha, Msg, scenario};
+use crate::bracha;
 
 /// What came out of a run, and which correct processes have delivered.
 struct Run {

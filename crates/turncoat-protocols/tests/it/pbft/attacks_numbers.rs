@@ -1,9 +1,7 @@
 //! Attacks on numbers and certificates across views. Each needs the deviations that it names, and the correct protocol
 //! survives the same schedule.
 
-mod stage;
-
-use stage::{BACKUPS, NOTHING, attack, expect, expect_logs, proposals, voters, witness};
+use crate::stage::{BACKUPS, NOTHING, attack, expect, expect_logs, proposals, voters, witness};
 use turncoat_core::outcome::Property;
 
 /// S9, with a window of one number. r1 is executed, h = 1, and p0 stops. The others have proposed nothing so far,

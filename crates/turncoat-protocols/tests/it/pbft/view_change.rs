@@ -1,8 +1,6 @@
 //! Stories of view changes: what survives them, who joins, who waits how long.
 
-mod stage;
-
-use stage::{
+use crate::stage::{
     ALL, BACKUPS, NOTHING, changing, completes, expect, expect_logs, left, marked, ops, proposals, story,
     tell, voters,
 };

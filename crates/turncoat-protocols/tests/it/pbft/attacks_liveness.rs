@@ -1,9 +1,7 @@
 //! Attacks on progress: timers, replies, checkpoints, execution. Each needs the deviations that it names, and the
 //! correct protocol survives the same schedule.
 
-mod stage;
-
-use stage::{
+use crate::stage::{
     ALL, BACKUPS, NOTHING, attack, changing, ends, expect, expect_logs, idle, marked, proposals, story,
     violates, witness,
 };

@@ -1,10 +1,8 @@
 //! Stories of HotStuff with two phases: safe, and not live.
 
-mod chain;
-mod stage;
-
-use chain::{expect_locks, expect_logs, expect_views, is_hot, log, recorded, scenario, story};
-use stage::{ends, is_witness, witness};
+use crate::chain;
+use crate::chain::{expect_locks, expect_logs, expect_views, is_hot, log, recorded, scenario, story};
+use crate::stage::{ends, is_witness, witness};
 use turncoat_core::outcome::{End, Property};
 use turncoat_core::scenario::Scenario;
 use turncoat_core::story::Story;

@@ -1,0 +1,30 @@
+//! Stories of the protocols, runs at random, and their tables of lies.
+
+mod chain;
+mod mutations;
+mod stage;
+
+mod hotstuff {
+    mod attacks;
+    mod basic;
+    mod chained;
+    mod fast;
+    mod liars;
+    mod random;
+    mod sync;
+    mod two_phase;
+}
+
+mod pbft {
+    mod attacks_liveness;
+    mod attacks_numbers;
+    mod attacks_slots;
+    mod attacks_views;
+    mod checkpoints;
+    mod liars;
+    mod normal;
+    mod random;
+    mod reads;
+    mod view_change;
+    mod waiting;
+}
