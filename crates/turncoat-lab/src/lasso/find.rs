@@ -1,6 +1,6 @@
 //! Looks for a part of a run that repeats for ever.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use turncoat_core::ids::View;
 use turncoat_core::outcome::{End, Outcome};
@@ -53,7 +53,7 @@ struct Finder {
     view: View,
     commits: u32,
     /// The worlds since the last decision, and the events after which they were.
-    seen: HashMap<Vec<u64>, u64>,
+    seen: BTreeMap<Vec<u64>, u64>,
     found: Option<(u64, u64)>,
     why: &'static str,
 }
@@ -103,8 +103,8 @@ fn canonical(world: &[Token], period: u32) -> Vec<u64> {
         }
     }
     let (views, slots, counts) = (closer(&views, period.into()), closer(&slots, 1), closer(&counts, 1));
-    let mut names = HashMap::from([(0, 0)]);
-    let mut text = HashMap::new();
+    let mut names = BTreeMap::from([(0, 0)]);
+    let mut text = BTreeMap::new();
     let mut out = Vec::with_capacity(2 * world.len());
     for token in world {
         let (sort, value) = match token {
@@ -130,7 +130,7 @@ fn canonical(world: &[Token], period: u32) -> Vec<u64> {
     out
 }
 
-fn word<'a>(known: &mut HashMap<&'a str, u64>, word: &'a str) -> u64 {
+fn word<'a>(known: &mut BTreeMap<&'a str, u64>, word: &'a str) -> u64 {
     let next = known.len() as u64;
     *known.entry(word).or_insert(next)
 }
