@@ -120,6 +120,10 @@ fn a_deviation_is_tied_to_the_event_in_which_it_acts() {
     for bug in suite().iter().filter(|bug| bug.flags().len() == 1) {
         let explanation = explain(&bug.witness);
         let story = explanation.story().replace("\n    ", " ");
+        // Half a remedy is a flag without which the rule is violated as well.
+        if story.contains("the same rule is violated without any") {
+            continue;
+        }
         let acts = story.split_once("It acts at step ").and_then(|(_, acts)| acts.split_once(": "));
         let Some((step, how)) = acts else {
             assert!(
