@@ -89,10 +89,7 @@ impl Run {
     fn deeds(&self, moment: &Moment<'_>, other: &Moment<'_>) -> Vec<String> {
         let decides = |what: &&What| matches!(what, What::Commit { .. });
         let crashes = |what: &&What| matches!(what, What::Note { text, .. } if text.starts_with("crashed"));
-        match (
-            moment.follows.iter().any(|what| crashes(what)),
-            other.follows.iter().any(|what| crashes(what)),
-        ) {
+        match (moment.follows.iter().any(crashes), other.follows.iter().any(crashes)) {
             (true, true) => return Vec::new(),
             (true, false) => return vec!["crashes".to_owned()],
             _ => {}
@@ -107,9 +104,9 @@ impl Run {
             });
         }
         // Who decides replies to clients: that goes without saying.
-        let replies = moment.follows.iter().any(|what| decides(what));
+        let replies = moment.follows.iter().any(decides);
         let told = |copy: &SentCopy| (copy.dst, copy.text.clone());
-        let known: Vec<_> = other.sent.iter().map(|copy| told(copy)).collect();
+        let known: Vec<_> = other.sent.iter().copied().map(told).collect();
         let mut sent: Vec<(&str, Vec<SeatName>)> = Vec::new();
         for copy in moment.sent.iter().filter(|copy| !known.contains(&told(copy))) {
             match sent.iter_mut().find(|(text, _)| *text == copy.text) {

@@ -58,8 +58,8 @@ impl Run {
     /// The slot that somebody should have decided in the place of this decision.
     pub(super) fn left_out(&self, decision: &Decision) -> Slot {
         let decisions = self.decisions();
-        let before = decisions.iter().filter(|d| d.seat == decision.seat && d.step < decision.step);
-        before.last().map_or(Slot(1), |before| before.slot.next())
+        let before = decisions.iter().rfind(|d| d.seat == decision.seat && d.step < decision.step);
+        before.map_or(Slot(1), |before| before.slot.next())
     }
 
     /// Where a value came from that nobody had asked for.
