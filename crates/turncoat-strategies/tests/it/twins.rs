@@ -196,6 +196,10 @@ fn kinds_that_pass_are_not_cut() {
             Some(vec!["enter".into(), "leave".into()])
         );
     }
+    // Nor are they lost when the rounds are over: who lags behind would never hear of it.
+    let scenario = runs("twins pass=enter after=drop", 1).next().unwrap();
+    let last = scenario.adversary.faults.last().unwrap();
+    assert_eq!(last.when.not.as_ref().map(|not| not.kind.0.clone()), Some(vec!["enter".into()]));
 }
 
 #[test]
