@@ -7,7 +7,7 @@
 #
 # A second argument leaves out commands in which it does not occur: checks/results.sh --write experiment
 #
-# In every form no run of a control violates anything.
+# In every form no run of a control violates anything, or is suspected of never deciding. Real time, after a `~`, may differ.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -30,13 +30,27 @@ run() {
     esac
 }
 
-# clean TABLES: after a line that names the control, all counts of its table are 0.
+# clean TABLES: after a line that names the control, all counts of its table are 0. Where a table is about liveness, those
+# of unsafe and of suspected runs are; Sync HotStuff only promises that within its model.
 clean() {
     awk -F'|' '
+        /^hotstuff, the control, runs of/ { live = "[a-z]" }
+        /^sync-hotstuff, the control, runs of/ { live = "within the model" }
+        /^$/ { if (lines) live = lines = "" }
+        live && /^\| [^|]*[a-z]/ {
+            lines = 1
+            if ($2 ~ live) for (i = 4; i <= 12; i++)
+                if ((i == 4 || i >= 8) && $i + 0 != 0) { print "FAILED, not clean:", $0; bad = 1 }
+        }
         /^pbft, the control.*violating runs of/ { control = 1 }
         /^$/ { if (rows) control = rows = 0 }
         control && /^\| [^|]*[a-z]/ { rows++; for (i = 3; i <= NF - 4; i++) if ($i + 0 != 0) { print "FAILED, not clean:", $0; bad = 1 } }
         END { exit bad }' <<<"$1"
+}
+
+# timeless PAGE: the page without real times.
+timeless() {
+    sed -E 's/~[0-9]+\.[0-9]+/~/g' "$1"
 }
 
 for page in docs/results/*.md; do
@@ -58,7 +72,7 @@ for page in docs/results/*.md; do
     case $mode in
     --write) cp "$folder/page" "$page" ;;
     compare)
-        if ! diff "$page" "$folder/page"; then
+        if ! diff <(timeless "$page") <(timeless "$folder/page"); then
             echo "results: FAILED, commands print other lines (>) than $page has (<); --write puts them in"
             failed=1
         fi

@@ -315,3 +315,34 @@ impl Ledger {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deciding_again_starts_when_the_network_is_calm() {
+        let (p0, p1) = (Seat(0), Seat(1));
+        let mut correct = SeatSet::default();
+        [p0, p1].into_iter().for_each(|seat| correct.insert(seat));
+        let nodes = [NodeId::replica(0), NodeId::replica(1)];
+        let mut ledger = Ledger::default();
+        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Again(1));
+        let decide = |ledger: &mut Ledger, seat, slot| {
+            let commit = Commit { seat, slot: Slot(slot), id: Digest(1), voters: NodeSet::EMPTY };
+            ledger.commit(commit, &[], 0);
+        };
+        let reached = |ledger: &Ledger| ledger.goal_reached(0, [p0, p1].into_iter());
+        [1, 2, 3].into_iter().for_each(|slot| decide(&mut ledger, p0, slot));
+        [1, 2].into_iter().for_each(|slot| decide(&mut ledger, p1, slot));
+        assert!(!reached(&ledger));
+        ledger.calm();
+        // Who only catches up has decided nothing new.
+        decide(&mut ledger, p1, 3);
+        assert!(!reached(&ledger));
+        decide(&mut ledger, p0, 4);
+        assert!(!reached(&ledger));
+        decide(&mut ledger, p1, 4);
+        assert!(reached(&ledger));
+    }
+}

@@ -32,6 +32,45 @@ fn a_table_does_not_depend_on_threads() {
 }
 
 #[test]
+fn a_table_about_liveness_has_a_line_for_each_method() {
+    let ran = turncoat("experiment liveness-table-4 --runs 10");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.starts_with("hotstuff-two-phase, 10 runs, ours / published:"), "{}", ran.out);
+    for (line, published) in [
+        ("| 10 rounds, temperature | 5 |", "/ 0.23 |"),
+        ("| 20 rounds, temperature | 15 |", "/ 0.17 |"),
+        ("| 20 rounds, lasso | - |", "/ 2.04 |"),
+        ("| 20 rounds, time bound |", "/ 78.8 |"),
+    ] {
+        let found = ran.out.lines().find(|row| row.starts_with(line)).expect(line);
+        assert!(found.contains(published), "{found}");
+    }
+    // What was published is about the first protocol; the correct one is never suspect.
+    let (_, control) = ran.out.split_once("hotstuff, the control").expect("a control");
+    let rows: Vec<&str> = control.lines().filter(|line| line.starts_with("| 10 rounds |")).collect();
+    assert_eq!(rows.len(), 1, "{control}");
+    assert!(rows[0].ends_with("| 0 | 0 | 0 | 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 |"), "{control}");
+    refused_args("experiment liveness-table-4 --runs 10 --db table.db", &["leave out `--db`"]);
+}
+
+#[test]
+fn a_table_about_liveness_is_the_same_on_any_number_of_threads() {
+    let table = |jobs: u8| -> Vec<Value> {
+        let lines = turncoat(&format!("experiment liveness-table-4 --runs 10 --json -j {jobs}")).out;
+        let read = |line: &str| -> Value {
+            let mut check: Value = serde_json::from_str(line).expect("JSON");
+            for real_time in ["seconds", "lasso_seconds"] {
+                assert!(check.as_object_mut().expect("a check").remove(real_time).is_some(), "{line}");
+            }
+            check
+        };
+        lines.lines().map(read).collect()
+    };
+    let one = table(1);
+    assert_eq!((one.len(), &one), (14, &table(2)));
+}
+
+#[test]
 fn experiments_are_listed_by_name() {
     let ran = turncoat("list experiments");
     assert!(ran.out.contains("byzzfuzz-table-2") && ran.out.contains("byzzbench-table-1"), "{}", ran.out);

@@ -23,7 +23,7 @@ pub(super) fn alike(set: &Set, base: &Scenario) -> Result<(), String> {
                     `symmetry=honest`, or one client and `clients=1`"
             .to_owned());
     }
-    if set.symmetry.honest() && (set.leaders == Leaders::Rule || set.after == After::Heal) {
+    if set.symmetry.honest() && (set.leaders == Leaders::Rule || set.after != After::Drop) {
         return Err(
             "honest replicas are not alike when the protocol's rule says who leads: take `after=drop`, and \
                     leaders other than `rule`"

@@ -77,6 +77,14 @@ impl Twins {
         fault
     }
 
+    /// What twins say after the rounds is lost. Of these rounds no fault may speak: the network would never heal.
+    fn silence(&self) -> Fault {
+        let rounds = self.fault(span(1, self.set.rounds), Effect::Drop).when;
+        let twins = (0..2 * self.set.twins).map(|node| self.configs.nodes.name(node)).collect();
+        let when = When { from: twins, not: Some(Box::new(rounds)), ..When::default() };
+        Fault { when, effect: Effect::Drop }
+    }
+
     /// The partition of each round, one fault for rounds in a row that have the same. Nothing for a single block.
     fn partitions(&self, walk: &[u128], faults: &mut Vec<Fault>) {
         let mut first = 1;
@@ -154,9 +162,13 @@ impl Strategy for Twins {
         self.partitions(&walk, &mut faults);
         self.cuts(rng, &mut faults);
         self.delays(rng, &mut faults);
-        if set.after == After::Drop {
-            let later = Span::Between([set.rounds as u64 + 1, u32::MAX.into()]);
-            faults.push(self.fault_to_most(later, Effect::Drop));
+        match set.after {
+            After::Heal => {}
+            After::Silence => faults.push(self.silence()),
+            After::Drop => {
+                let later = Span::Between([set.rounds as u64 + 1, u32::MAX.into()]);
+                faults.push(self.fault_to_most(later, Effect::Drop));
+            }
         }
         scenario.adversary.faults = faults;
         scenario
@@ -196,7 +208,7 @@ fn prepared(base: &Scenario, set: &Set) -> Scenario {
         *height = height.saturating_add(more);
     }
     match set.after {
-        After::Heal => {
+        After::Heal | After::Silence => {
             network.gst.get_or_insert(Gst::Time(Time(set.gst)));
         }
         After::Drop => {

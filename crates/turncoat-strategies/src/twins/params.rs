@@ -62,7 +62,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "after",
         default: "heal",
-        about: "after the rounds: heal, and go on, or drop all; then only safety is judged",
+        about: "after the rounds: heal, and go on; silence, the same without the twins; or drop all, and judge only safety",
     },
     Param {
         name: "gst",
@@ -153,6 +153,7 @@ pub(super) enum Blocks {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum After {
     Heal,
+    Silence,
     Drop,
 }
 

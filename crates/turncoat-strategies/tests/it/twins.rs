@@ -196,6 +196,10 @@ fn kinds_that_pass_are_not_cut() {
             Some(vec!["enter".into(), "leave".into()])
         );
     }
+    // Nor are they lost when the rounds are over: who lags behind would never hear of it.
+    let scenario = runs("twins pass=enter after=drop", 1).next().unwrap();
+    let last = scenario.adversary.faults.last().unwrap();
+    assert_eq!(last.when.not.as_ref().map(|not| not.kind.0.clone()), Some(vec!["enter".into()]));
 }
 
 #[test]
@@ -211,6 +215,17 @@ fn after_the_rounds_the_network_heals_or_all_is_lost() {
     let outcome = execute::<Turns>(&drop).unwrap();
     assert!(outcome.time <= Time(3 * LENGTH.0 + 20), "{outcome:?}");
     assert!(execute::<Turns>(&heal).unwrap().time >= Time(4 * LENGTH.0));
+}
+
+#[test]
+fn twins_fall_silent_when_the_network_heals() {
+    let silent = run(&mut *strategy("twins rounds=3 after=silence", &base()), 0);
+    let last = silent.adversary.faults.last().unwrap();
+    let names: Vec<String> = last.when.from.iter().map(ToString::to_string).collect();
+    assert_eq!((names, &last.effect), (vec!["p0.a".to_owned(), "p0.b".to_owned()], &Effect::Drop));
+    assert_eq!(last.when.not.as_ref().and_then(|not| not.round), Some(Span::Between([1, 3])));
+    // It heals: a fault of later rounds would put that off.
+    assert!(execute::<Turns>(&silent).unwrap().calm);
 }
 
 /// Delays are multiples of 25 ticks in all, the 10 that every message takes included.
