@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
 use turncoat_core::prelude::*;
 
 use super::Timer;
@@ -148,9 +149,11 @@ impl Pacemaker {
 
     /// The latest view that so many replicas are through with.
     fn reached(&self, many: usize) -> Option<View> {
-        let mut views: Vec<View> = self.timeouts.values().map(|timeout| timeout.view).collect();
-        views.sort_unstable_by(|a, b| b.cmp(a));
-        views.get(many - 1).copied().filter(|&view| view >= self.view)
+        let views = self.timeouts.values().map(|timeout| timeout.view);
+        let mut views: SmallVec<[View; 16]> = views.filter(|&view| view >= self.view).collect();
+        let place = views.len().checked_sub(many)?;
+        views.sort_unstable();
+        Some(views[place])
     }
 
     /// The view to go to, if the TIMEOUTs say so; to be asked until they do not.

@@ -32,6 +32,8 @@ impl Block {
 pub(super) struct Tree {
     pub(super) checks: Checks,
     blocks: BTreeMap<Digest, Arc<Block>>,
+    /// Those of which all ancestors were here when they came.
+    whole: BTreeSet<Digest>,
     log: BTreeMap<Slot, Digest>,
     executed: Digest,
     /// The requests that were executed: none is executed twice.
@@ -41,7 +43,7 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn new(checks: Checks) -> Self {
         let (blocks, log, done) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { checks, blocks, log, executed: GENESIS, done }
+        Self { checks, blocks, whole: BTreeSet::new(), log, executed: GENESIS, done }
     }
 
     /// A block; nothing for the first one, and for those that are not here.
@@ -61,10 +63,12 @@ impl Tree {
 
     /// Whether a block is `ancestor` or extends it, as far as the blocks here show.
     pub(super) fn extends(&self, mut id: Digest, ancestor: Digest) -> bool {
+        // Heights fall from block to block, unless they are not checked.
+        let height = self.height(ancestor).filter(|_| !self.checks.height_unchecked);
         while id != ancestor {
             match self.get(id) {
-                Some(block) => id = block.parent,
-                None => return false,
+                Some(block) if height.is_none_or(|height| block.height > height) => id = block.parent,
+                _ => return false,
             }
         }
         true
@@ -77,7 +81,7 @@ impl Tree {
 
     /// What is missing of a block and its ancestors: the nearest to it.
     pub(super) fn gap(&self, mut id: Digest) -> Option<Digest> {
-        while id != GENESIS {
+        while id != GENESIS && !self.whole.contains(&id) {
             let Some(block) = self.get(id) else { return Some(id) };
             if self.log.get(&block.height) == Some(&id) || self.checks.commit_skips_missing_parent {
                 return None;
@@ -101,6 +105,9 @@ impl Tree {
     pub(super) fn insert<P: Protocol>(&mut self, id: Digest, block: &Arc<Block>, cx: &mut Context<'_, P>) {
         cx.block(id, block.parent);
         self.blocks.insert(id, block.clone());
+        if block.parent == GENESIS || self.whole.contains(&block.parent) {
+            self.whole.insert(id);
+        }
     }
 
     /// createLeaf: a new block on top of the one that `justify` certifies.
