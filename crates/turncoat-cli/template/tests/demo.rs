@@ -1,5 +1,5 @@
-//! Each test runs the protocol 10,000 times; in each run one replica lies, and the network splits.
-//! What breaks it is explained, and kept in `turncoat-corpus` to be run again.
+//! Each test runs the protocol 10,000 times; in a run one replica may lie, the network may split,
+//! and clients are honest. What breaks it is explained, and kept in `turncoat-corpus` to run again.
 
 use demo::Board;
 use turncoat::Property;
@@ -7,6 +7,7 @@ use turncoat::Property;
 #[turncoat::test(Board, runs = 10_000)]
 fn the_protocol_keeps_its_promises() {}
 
-/// Who passes a request on can change it, if nobody looks at signatures.
+/// Who passes a request on can change it, if nobody looks at signatures. Without `finds` this test
+/// fails, and tells the story.
 #[turncoat::test(Board, runs = 10_000, flag = "unsigned", finds = Property::Validity)]
 fn the_bug_is_found() {}
