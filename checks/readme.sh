@@ -69,7 +69,7 @@ while IFS= read -r line; do
     *:"$fence")
         case $kind in
         console) console "$block" ;;
-        rust) quoted "$block" crates/turncoat/{examples/bracha,tests/check}.rs crates/turncoat-cli/template/src/*.rs ;;
+        rust) quoted "$block" crates/turncoat/{examples/bracha,tests/it/check}.rs crates/turncoat-cli/template/src/*.rs ;;
         toml) quoted "$block" docs/turncoat.toml docs/scenarios/*.toml suite/*/*.toml ;;
         *) echo "$block" ;;
         esac
