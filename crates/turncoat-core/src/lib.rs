@@ -6,7 +6,7 @@
 //! | trait | question |
 //! |---|---|
 //! | [`Scheduler`](schedule::Scheduler) | which enabled event is next? |
-//! | [`Adversary`](plan::Adversary) | what happens to this message? |
+//! | [`Adversary`](adversary::Adversary) | what happens to this message? |
 //! | [`Strategy`](strategy::Strategy) | which scenario shall run next? |
 //!
 //! Protocol authors start with [`node`]; those who write faults with [`fault`].
@@ -15,6 +15,7 @@
 // The derives name this crate by its own name, also from within.
 extern crate self as turncoat_core;
 
+pub mod adversary;
 pub mod check;
 pub mod checkpoint;
 pub mod client;

@@ -1,6 +1,7 @@
 //! What an adversary does to nodes: second faces, crashes, restarts, clocks, timers, messages of its own.
 
 use super::{AnyNode, Sim, timer_name};
+use crate::adversary::Deed;
 use crate::fault::Form;
 use crate::ids::{NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
@@ -8,7 +9,6 @@ use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::part::Part;
 use crate::persona::Input;
-use crate::plan::Deed;
 use crate::record::What;
 use crate::scenario::Gst;
 use crate::sign::Signer;

@@ -1,13 +1,13 @@
 //! What can happen to a node: a message, a timer; and what follows at once.
 
 use super::{AnyNode, Sim, timer_name};
+use crate::adversary::Fate;
 use crate::fault::Form;
 use crate::ids::{NodeId, Seat, Time};
 use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::{Context, Protocol, State};
 use crate::part::Described;
-use crate::plan::Fate;
 use crate::record::{Arrival, Loss, What};
 
 impl<P: Protocol> Sim<P> {

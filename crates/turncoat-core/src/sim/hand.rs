@@ -2,11 +2,11 @@
 
 use super::lies::Told;
 use super::{AnyNode, Rejected, Sim, timer_name};
+use crate::adversary::LieSpec;
 use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
 use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::Protocol;
-use crate::plan::LieSpec;
 use crate::record::{Loss, What};
 use crate::schedule::{Action, Choice, Coordinates};
 

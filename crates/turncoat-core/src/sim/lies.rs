@@ -1,6 +1,7 @@
 //! Lies: the one place where a message is changed on behalf of its sender.
 
 use super::{Rejected, Sim};
+use crate::adversary::{Fate, LieSpec, Verdict};
 use crate::fault::Form;
 use crate::hash::stable_hash;
 use crate::ids::{NodeSet, Seat};
@@ -9,7 +10,6 @@ use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Outcome;
 use crate::part::{Liar, Mutation, Scope};
-use crate::plan::{Fate, LieSpec, Verdict};
 use crate::record::{Loss, What};
 use crate::rng::{Purpose, Rng};
 use crate::schedule::Action;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use crate::adversary::{Adversary, Verdict};
 use crate::check::Check;
 use crate::fault::RoundSource;
 use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Time};
@@ -27,7 +28,7 @@ use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
 use crate::part::Scope;
 use crate::persona::Face;
-use crate::plan::{Adversary, LastRounds, Verdict};
+use crate::plan::LastRounds;
 use crate::queue::Queue;
 use crate::record::{Loss, What};
 use crate::rng::Rng;

@@ -3,12 +3,12 @@
 use smallvec::SmallVec;
 
 use super::{Held, Number, Round, Sim, Triggered};
+use crate::adversary::{Fate, Sent};
 use crate::fault::{Form, RoundSource};
 use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
-use crate::plan::{Fate, Sent};
 use crate::record::{Arrival, Loss, What};
 
 /// One message on its way to several receivers.

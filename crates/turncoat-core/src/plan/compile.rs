@@ -1,0 +1,303 @@
+//! From the faults of a scenario to a [`Plan`]: names become rows and sets, and mistakes show.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::test::{Among, Test};
+use super::{Action, LastRounds, Plan, Rule};
+use crate::adversary::{Deed, LieSpec};
+use crate::fault::{Effect, Fault, Mutate, Originate, Span, When};
+use crate::ids::{NodeSet, SeatName, SeatSet, Time};
+use crate::message::{Lie, MutationTable};
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Adversary as Spec, Loss, Scenario, ScenarioError, invalid};
+use crate::seats::Seats;
+
+/// Plans beyond this are a slip of the keyboard.
+const FAULTS_MAX: usize = 10_000;
+
+impl Plan {
+    /// Compiles the faults of a scenario.
+    pub(crate) fn compile(
+        scenario: &Scenario,
+        seats: &Seats,
+        kinds: &'static [&'static str],
+        table: &MutationTable,
+    ) -> Result<Self, ScenarioError> {
+        let spec = &scenario.adversary;
+        let mut plan = Self {
+            rules: Vec::with_capacity(spec.faults.len()),
+            deeds: Vec::with_capacity(spec.faults.len()),
+            scheduled: Vec::new(),
+            only: Vec::new(),
+            process_first: spec.process_first.clone(),
+            compose: spec.compose,
+            inherit: spec.roundless_inherit,
+            hold: scenario.network.loss == Loss::Hold,
+            uses_nth: false,
+            seen: FxHashMap::default(),
+            rng: Rng::new(scenario.seed.0, Purpose::Faults),
+            last: LastRounds::default(),
+        };
+        if spec.faults.len() > FAULTS_MAX {
+            return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
+        }
+        let compiler = Compiler { spec, bounded: scenario.network.bound.is_some(), seats, kinds, table };
+        for (i, fault) in spec.faults.iter().enumerate() {
+            compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
+        }
+        Ok(plan)
+    }
+}
+
+struct Compiler<'a> {
+    spec: &'a Spec,
+    /// Whether there is a bound on delays in the calm phase.
+    bounded: bool,
+    seats: &'a Seats,
+    kinds: &'static [&'static str],
+    table: &'a MutationTable,
+}
+
+impl Compiler<'_> {
+    fn fault(&self, plan: &mut Plan, fault: &Fault) -> Result<(), ScenarioError> {
+        let mut test = self.test(&fault.when)?;
+        plan.last.add(&fault.when);
+        plan.uses_nth |= uses_nth(&fault.when);
+        let mut network = false;
+        let mut lasts = false;
+        let mut deed = None;
+        let action = match &fault.effect {
+            Effect::Drop => Action::Drop,
+            Effect::Hold => Action::Hold,
+            Effect::Delay(ticks) => {
+                lasts = self.bounded;
+                Action::Delay(*ticks)
+            }
+            Effect::Duplicate(copies @ ..=1000) => Action::Duplicate(*copies),
+            Effect::Duplicate(_) => return Err(invalid("`duplicate` makes at most 1000 copies")),
+            Effect::Partition(blocks) => Action::Partition(self.reach(blocks)?),
+            Effect::Isolate(seats) => Action::Isolate(self.set(seats)?, self.seats.replicas()),
+            Effect::Deaf(seats) => {
+                network = true;
+                // Where receivers are named twice, both must hold.
+                let mut deaf = self.set(seats)?;
+                deaf.iter().filter(|&seat| !test.to.contains(seat)).for_each(|seat| deaf.remove(seat));
+                lasts = deaf.iter().all(|seat| self.spec.byzantine.contains(self.seats.node(seat)));
+                test.to = Among(Some(deaf));
+                Action::Drop
+            }
+            Effect::Mutate(mutate) => {
+                self.liar(&mut test)?;
+                self.mutate(plan, &mut test, mutate)?
+            }
+            // A flip on an honest sender's copy is corruption by the network: the kernel loses the copy.
+            Effect::Flip(seed) => Action::Lie(LieSpec::Flip(seed.0)),
+            Effect::Persona(persona) => {
+                self.must_be_byzantine(NodeSet::one(persona.of))?;
+                for &node in persona.to.iter().chain(persona.at_view_change.iter().flatten()) {
+                    self.seats.named(node.into())?;
+                }
+                deed = Some(Deed::Wake(plan.rules.len() as u16));
+                Action::Deed
+            }
+            Effect::Crash(seat) => {
+                deed = Some(Deed::Crash(self.seats.named(*seat)?));
+                Action::Deed
+            }
+            Effect::Restart(restart) => {
+                deed = Some(Deed::Restart(self.seats.named(restart.node)?, restart.state));
+                Action::Deed
+            }
+            Effect::Jump(jump) => {
+                deed = Some(Deed::Jump(self.seats.named(jump.node)?, jump.by));
+                Action::Deed
+            }
+            Effect::Fire(seat) => {
+                deed = Some(Deed::Fire(self.seats.named(*seat)?));
+                Action::Deed
+            }
+            Effect::Originate(originate) => {
+                self.liar(&mut test)?;
+                deed = Some(self.originate(originate, &test)?);
+                Action::Deed
+            }
+        };
+        if matches!(action, Action::Deed) {
+            test.left = fault.when.times.unwrap_or(1);
+            // With nothing but a moment to wait for, no message is the trigger.
+            if only_a_moment(&fault.when) {
+                let at_step = fault.when.step.map_or(0, Span::first);
+                let at_time = Time(fault.when.time.map_or(0, Span::first));
+                // A moment comes once, if it comes.
+                let never = fault.when.times == Some(0);
+                let missed = fault.when.permille.is_some_and(|permille| !plan.rng.chance(permille));
+                if !never && !missed {
+                    plan.scheduled.push((at_step, at_time, plan.rules.len() as u16));
+                }
+                test.left = 0;
+            }
+        }
+        plan.rules.push(Rule { test, action, network, lasts });
+        plan.deeds.push(deed);
+        Ok(())
+    }
+
+    fn set(&self, names: &[SeatName]) -> Result<SeatSet, ScenarioError> {
+        let mut set = SeatSet::default();
+        for &name in names {
+            self.seats.named(name)?.iter().for_each(|seat| set.insert(seat));
+        }
+        Ok(set)
+    }
+
+    fn among(&self, names: &[SeatName]) -> Result<Among, ScenarioError> {
+        Ok(Among(if names.is_empty() { None } else { Some(self.set(names)?) }))
+    }
+
+    fn kind(&self, name: &str) -> Result<u8, ScenarioError> {
+        let found = self.kinds.iter().position(|&kind| kind == name);
+        found.map(|kind| kind as u8).ok_or_else(|| {
+            invalid(format!("no message kind `{name}`; the protocol's kinds are {}", self.kinds.join(", ")))
+        })
+    }
+
+    fn test(&self, when: &When) -> Result<Test, ScenarioError> {
+        let kinds = when.kind.0.iter().map(|name| self.kind(name)).collect::<Result<Vec<_>, _>>()?;
+        for span in [when.round, when.nth, when.step, when.time].into_iter().flatten() {
+            if span.first() > span.last() {
+                return Err(invalid(format!("[{}, {}] ends before it starts", span.first(), span.last())));
+            }
+        }
+        if when.permille.is_some_and(|permille| permille > 1000) {
+            return Err(invalid("`permille` is a number of 1000 cases"));
+        }
+        Ok(Test {
+            round: when.round,
+            source: when.source,
+            from: self.among(&when.from)?,
+            to: self.among(&when.to)?,
+            kinds: if kinds.is_empty() {
+                u64::MAX
+            } else {
+                kinds.iter().fold(0, |mask, kind| mask | 1 << kind)
+            },
+            nth: when.nth,
+            step: when.step,
+            time: when.time,
+            permille: when.permille,
+            left: when.times.unwrap_or(u32::MAX),
+            any: when.any.iter().map(|when| self.test(when)).collect::<Result<_, _>>()?,
+            not: when.not.as_deref().map(|when| self.test(when)).transpose()?.map(Box::new),
+        })
+    }
+
+    /// Whom each seat can reach: those with whom it shares a block, and those who stand in none.
+    fn reach(&self, blocks: &[Vec<SeatName>]) -> Result<Vec<SeatSet>, ScenarioError> {
+        let everybody = SeatSet::first(self.seats.len());
+        let blocks = blocks.iter().map(|block| self.set(block)).collect::<Result<SmallVec<[_; 4]>, _>>()?;
+        let inside = blocks.iter().fold(SeatSet::default(), |all, &block| all.or(block));
+        let reach = |seat| match inside.contains(seat) {
+            true => blocks
+                .iter()
+                .filter(|block| block.contains(seat))
+                .fold(everybody.without(inside), |all, &block| all.or(block)),
+            false => everybody,
+        };
+        Ok(everybody.iter().map(reach).collect())
+    }
+
+    fn must_be_byzantine(&self, nodes: NodeSet) -> Result<(), ScenarioError> {
+        let honest = nodes.without(self.spec.byzantine);
+        match honest.iter().next() {
+            None => Ok(()),
+            Some(node) => Err(invalid(format!(
+                "{node} is honest and cannot lie; name it in `adversary.byzantine` (now {}) or take another node",
+                self.spec.byzantine
+            ))),
+        }
+    }
+
+    /// Lies come from Byzantine nodes: those named, or all.
+    fn liar(&self, test: &mut Test) -> Result<(), ScenarioError> {
+        let mut liars = SeatSet::default();
+        for node in self.spec.byzantine.iter() {
+            self.seats.named(node.into())?.iter().for_each(|seat| liars.insert(seat));
+        }
+        match test.from.0 {
+            None => test.from = Among(Some(liars)),
+            Some(from) => {
+                if let Some(seat) = from.iter().find(|&seat| !liars.contains(seat)) {
+                    self.must_be_byzantine(NodeSet::one(self.seats.node(seat)))?;
+                }
+            }
+        }
+        if liars.is_empty() {
+            return Err(invalid("nobody may lie: name a node in `adversary.byzantine`"));
+        }
+        Ok(())
+    }
+
+    fn rows(&self, name: &str) -> Result<Vec<(u8, Lie)>, ScenarioError> {
+        let rows = self.table.find(name);
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+        let kind = name.split('.').next().unwrap_or(name);
+        let near: Vec<String> = self.table.iter().map(|(n, _)| n).filter(|n| n.starts_with(kind)).collect();
+        let hint = if near.is_empty() { self.kinds.join(", ") } else { near.join(", ") };
+        Err(invalid(format!("no mutation `{name}`; there are: {hint}")))
+    }
+
+    fn mutate(&self, plan: &mut Plan, test: &mut Test, mutate: &Mutate) -> Result<Action, ScenarioError> {
+        match mutate {
+            Mutate::Named(name) => {
+                let rows = self.rows(name)?;
+                let [(kind, lie)] = rows[..] else {
+                    let names: Vec<String> =
+                        rows.iter().map(|&(kind, lie)| self.table.name(kind, lie)).collect();
+                    return Err(invalid(format!("`{name}` is not one mutation but {}", names.join(", "))));
+                };
+                test.kinds &= 1 << kind;
+                Ok(Action::Lie(LieSpec::Row(lie, 0)))
+            }
+            Mutate::Drawn(drawn) => {
+                let mut only = None;
+                if !drawn.only.is_empty() {
+                    let mut by_kind = vec![Vec::new(); self.kinds.len()];
+                    for name in &drawn.only {
+                        let mut rows = self.rows(name)?;
+                        rows.retain(|&(kind, lie)| self.table.scope(kind, lie) <= drawn.scope);
+                        if rows.is_empty() {
+                            return Err(invalid(format!("`{name}` is no mutation of small scope")));
+                        }
+                        rows.into_iter().for_each(|(kind, lie)| by_kind[usize::from(kind)].push(lie));
+                    }
+                    plan.only.push(by_kind);
+                    only = Some(plan.only.len() as u16 - 1);
+                }
+                Ok(Action::Lie(LieSpec::Drawn { seed: drawn.seed.0, scope: drawn.scope, only }))
+            }
+        }
+    }
+
+    fn originate(&self, originate: &Originate, test: &Test) -> Result<Deed, ScenarioError> {
+        let who = test.from.0.expect("`liar` names the senders");
+        let to = self.set(&originate.to)?;
+        match (&originate.replay, &originate.mint) {
+            (Some(kind), None) => Ok(Deed::Replay(who, self.kind(kind)?, to)),
+            (None, Some(kind)) => Ok(Deed::Mint(self.kind(kind)?, to)),
+            _ => Err(invalid("`originate` takes either `replay = KIND` or `mint = KIND`")),
+        }
+    }
+}
+
+fn only_a_moment(when: &When) -> bool {
+    let When { round, from, to, kind, nth, any, not, .. } = when;
+    let no_message = from.is_empty() && to.is_empty() && kind.is_empty();
+    no_message && round.is_none() && nth.is_none() && any.is_empty() && not.is_none()
+}
+
+fn uses_nth(when: &When) -> bool {
+    when.nth.is_some() || when.any.iter().any(uses_nth) || when.not.as_deref().is_some_and(uses_nth)
+}

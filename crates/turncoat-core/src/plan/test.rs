@@ -1,0 +1,110 @@
+//! Whether a fault meets a copy: [`Test`].
+
+use crate::adversary::Sent;
+use crate::fault::{RoundSource, Span};
+use crate::ids::{Seat, SeatSet};
+use crate::rng::Rng;
+
+/// A set of seats, or no restriction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Among(pub(super) Option<SeatSet>);
+
+impl Among {
+    pub(super) fn contains(self, seat: Seat) -> bool {
+        self.0.is_none_or(|set| set.contains(seat))
+    }
+}
+
+/// The predicate of a fault, names resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Test {
+    pub(super) round: Option<Span>,
+    pub(super) source: RoundSource,
+    pub(super) from: Among,
+    pub(super) to: Among,
+    pub(super) kinds: u64,
+    pub(super) nth: Option<Span>,
+    pub(super) step: Option<Span>,
+    pub(super) time: Option<Span>,
+    pub(super) permille: Option<u32>,
+    pub(super) left: u32,
+    pub(super) any: Vec<Self>,
+    pub(super) not: Option<Box<Self>>,
+}
+
+impl Test {
+    /// Whether the message is of the rounds meant.
+    #[inline]
+    pub(super) fn in_round(&self, copy: &Sent, inherit: bool) -> bool {
+        let Some(span) = self.round else { return true };
+        span.contains(self.round_of(copy)) && (copy.key.is_some() || inherit)
+    }
+
+    pub(super) fn holds(&mut self, copy: &Sent, nth: u64, inherit: bool, rng: &mut Rng) -> bool {
+        let plain = self.in_round(copy, inherit)
+            && self.from.contains(copy.src)
+            && self.to.contains(copy.dst)
+            && self.kinds & (1 << copy.kind) != 0
+            && self.nth.is_none_or(|span| span.contains(nth))
+            && self.step.is_none_or(|span| span.contains(copy.step))
+            && self.time.is_none_or(|span| span.contains(copy.now.0));
+        if !plain || self.left == 0 {
+            return false;
+        }
+        if !self.any.is_empty() && !self.any.iter_mut().any(|test| test.holds(copy, nth, inherit, rng)) {
+            return false;
+        }
+        if self.not.as_mut().is_some_and(|test| test.holds(copy, nth, inherit, rng)) {
+            return false;
+        }
+        // The draw comes last, so that it is spent on matching copies only.
+        if self.permille.is_some_and(|permille| !rng.chance(permille)) {
+            return false;
+        }
+        self.left -= u32::from(self.left != u32::MAX);
+        true
+    }
+
+    /// Whether what it says about rounds, steps and times will not change any more but for views that come back every so
+    /// often, and it counts and draws nothing.
+    pub(super) fn is_steady(&self, now: &Sent, period: u64) -> bool {
+        let settled = |span: Option<Span>, now: u64, period: u64| {
+            span.is_none_or(|span| {
+                let always = span.first() <= now && span.endless() && period.is_multiple_of(span.step());
+                span.last() < now || always
+            })
+        };
+        let by_view = matches!(self.source, RoundSource::View | RoundSource::SenderView);
+        self.round.is_none_or(|_| self.source != RoundSource::Named)
+            && settled(self.round, self.round_of(now), if by_view { period } else { 1 })
+            && settled(self.step, now.step, 1)
+            && settled(self.time, now.now.0, 1)
+            && self.nth.is_none()
+            && self.permille.is_none()
+            && self.any.iter().chain(self.not.as_deref()).all(|test| test.is_steady(now, period))
+    }
+
+    /// Whether it will never hold again.
+    pub(super) fn is_over(&self, now: &Sent) -> bool {
+        let past = |span: Option<Span>, now: u64| span.is_some_and(|span| span.last() < now);
+        // The numbers in messages may go back, those of their senders do not.
+        let forward = !matches!(self.source, RoundSource::Named | RoundSource::View);
+        self.left == 0
+            || past(self.step, now.step)
+            || past(self.time, now.now.0)
+            || (forward && past(self.round, self.round_of(now)))
+    }
+
+    /// The round that it asks for.
+    #[inline]
+    fn round_of(&self, copy: &Sent) -> u64 {
+        let round = match self.source {
+            RoundSource::SenderMax => copy.sender_max,
+            RoundSource::Named => copy.named,
+            RoundSource::View => copy.view,
+            RoundSource::SenderView => copy.sender_view,
+            RoundSource::Global => copy.global,
+        };
+        round.into()
+    }
+}
