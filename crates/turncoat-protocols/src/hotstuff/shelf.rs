@@ -44,9 +44,9 @@ impl<M: Clone> Shelf<M> {
         self.stirred = true;
     }
 
-    /// The messages that may be handled now, in the order in which they came.
+    /// If something has changed, the messages that may be handled now, in the order in which they came.
     pub(super) fn stirred(&mut self) -> Option<Vec<(NodeId, M)>> {
-        (std::mem::take(&mut self.stirred) && !self.early.is_empty()).then(|| self.early.take())
+        std::mem::take(&mut self.stirred).then(|| self.early.take())
     }
 
     /// The block that it waits for, if one is missing.

@@ -32,8 +32,8 @@ impl Block {
 pub(super) struct Tree {
     pub(super) checks: Checks,
     blocks: BTreeMap<Digest, Arc<Block>>,
-    /// Those of which all ancestors were here when they came.
-    whole: BTreeSet<Digest>,
+    /// Those with a missing ancestor, and the nearest one that is.
+    gaps: BTreeMap<Digest, Digest>,
     log: BTreeMap<Slot, Digest>,
     executed: Digest,
     /// The requests that were executed: none is executed twice.
@@ -42,8 +42,8 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn new(checks: Checks) -> Self {
-        let (blocks, log, done) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { checks, blocks, whole: BTreeSet::new(), log, executed: GENESIS, done }
+        let (blocks, gaps, log) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { checks, blocks, gaps, log, executed: GENESIS, done: BTreeSet::new() }
     }
 
     /// A block; nothing for the first one, and for those that are not here.
@@ -80,15 +80,14 @@ impl Tree {
     }
 
     /// What is missing of a block and its ancestors: the nearest to it.
-    pub(super) fn gap(&self, mut id: Digest) -> Option<Digest> {
-        while id != GENESIS && !self.whole.contains(&id) {
-            let Some(block) = self.get(id) else { return Some(id) };
-            if self.log.get(&block.height) == Some(&id) || self.checks.commit_skips_missing_parent {
-                return None;
-            }
-            id = block.parent;
+    pub(super) fn gap(&self, id: Digest) -> Option<Digest> {
+        if id == GENESIS {
+            None
+        } else if !self.blocks.contains_key(&id) {
+            Some(id)
+        } else {
+            self.gaps.get(&id).copied().filter(|_| !self.checks.commit_skips_missing_parent)
         }
-        None
     }
 
     /// Whether a block is what a block has to be; what justifies it is here.
@@ -105,8 +104,14 @@ impl Tree {
     pub(super) fn insert<P: Protocol>(&mut self, id: Digest, block: &Arc<Block>, cx: &mut Context<'_, P>) {
         cx.block(id, block.parent);
         self.blocks.insert(id, block.clone());
-        if block.parent == GENESIS || self.whole.contains(&block.parent) {
-            self.whole.insert(id);
+        // Who has waited for this block waits for what it waits for.
+        let waits = |gap: &Digest| *gap == id;
+        match self.gap(block.parent) {
+            None => self.gaps.retain(|_, gap| !waits(gap)),
+            Some(missing) => {
+                self.gaps.values_mut().filter(|gap| waits(gap)).for_each(|gap| *gap = missing);
+                self.gaps.insert(id, missing);
+            }
         }
     }
 

@@ -236,7 +236,9 @@ impl Replica {
             Some(missing) => {
                 let voter = qc.voters().and(cx.others()).iter().next();
                 self.shelf.fetch(missing, voter.unwrap_or(cx.me()), cx);
-                self.blockless.push(qc);
+                if self.blockless.iter().all(|known| (known.view, known.block) != (qc.view, qc.block)) {
+                    self.blockless.push(qc);
+                }
             }
         }
     }
@@ -283,7 +285,6 @@ impl Replica {
 
     /// Every rule whose guard now holds.
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        std::mem::take(&mut self.blockless).into_iter().for_each(|qc| self.certify(qc, cx));
         if self.quitting {
             return;
         }
@@ -299,6 +300,8 @@ impl Replica {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         while let Some(kept) = self.shelf.stirred() {
+            std::mem::take(&mut self.blockless).into_iter().for_each(|qc| self.certify(qc, cx));
+            self.advance(cx);
             kept.iter().for_each(|(from, msg)| self.handle(*from, msg, cx));
         }
     }
