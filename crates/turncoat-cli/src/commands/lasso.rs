@@ -43,7 +43,8 @@ pub(crate) struct Args {
 struct Found {
     verdict: &'static str,
     why: Option<String>,
-    lasso: Option<Lasso>,
+    /// The first and the last event of what repeats.
+    events: Option<[u64; 2]>,
     proof: Option<Proof>,
 }
 
@@ -78,16 +79,16 @@ pub(crate) fn lasso(args: &Args) -> Result<Exit> {
 
 impl Found {
     fn of(verdict: &Verdict) -> Self {
-        let bare = |verdict, why| Self { verdict, why, lasso: None, proof: None };
+        let bare = |verdict, why| Self { verdict, why, events: None, proof: None };
         match verdict {
             Verdict::Terminates => bare("terminates", None),
             Verdict::Deadlock => bare("deadlock", None),
             Verdict::Unresolved(why) => bare("unresolved", Some((*why).to_owned())),
-            Verdict::TooWeak(lasso, flaw) => {
-                Self { lasso: Some(*lasso), ..bare("too-weak", Some(flaw.to_string())) }
+            Verdict::TooWeak(from, to, flaw) => {
+                Self { events: Some([from + 1, *to]), ..bare("too-weak", Some(flaw.to_string())) }
             }
             Verdict::Lasso(lasso, proof) => {
-                Self { lasso: Some(*lasso), proof: Some(*proof), ..bare("lasso", None) }
+                Self { events: Some([lasso.from + 1, lasso.to]), proof: Some(*proof), ..bare("lasso", None) }
             }
         }
     }
@@ -99,8 +100,8 @@ fn words(verdict: &Verdict) -> String {
         Verdict::Terminates => "it terminates: all that was asked for is done".to_owned(),
         Verdict::Deadlock => "it never terminates: nothing is left to happen".to_owned(),
         Verdict::Unresolved(why) => format!("nobody knows whether it terminates: {why}"),
-        Verdict::TooWeak(lasso, flaw) => {
-            format!("events {} to {} repeat, but prove nothing: {flaw}", lasso.from + 1, lasso.to)
+        Verdict::TooWeak(from, to, flaw) => {
+            format!("events {} to {to} repeat, but prove nothing: {flaw}", from + 1)
         }
         Verdict::Lasso(lasso, proof) => told(lasso, proof),
     }
@@ -108,11 +109,11 @@ fn words(verdict: &Verdict) -> String {
 
 /// A proof, in plain words.
 pub(super) fn told(lasso: &Lasso, proof: &Proof) -> String {
-    let class = match lasso.class {
+    let Proof { class, views, ticks, delay, together } = proof;
+    let class = match class {
         LassoClass::Benign => "benign: nobody lies any more, and all messages take the same time",
         LassoClass::Adversarial => "adversarial: it takes liars that go on, or messages that take their time",
     };
-    let Proof { views, ticks, delay, together } = proof;
     format!(
         "it never terminates: events {} to {} repeat for ever, and nothing is decided in them\n  \
          each time        {views} views and {ticks} ticks later, everything is as before\n  \

@@ -5,6 +5,7 @@
 //! correct replicas must arrive within the bound of the network, and the protocol must be given what it asks for.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use turncoat_core::fault::{Fault, RoundSource};
 use turncoat_core::ids::{NodeId, Time, View};
@@ -20,6 +21,8 @@ use super::NEAR;
 /// What is proved: the part repeats for ever, each time so much later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Proof {
+    /// What it takes.
+    pub class: LassoClass,
     /// Views later.
     pub views: u32,
     /// Ticks later.
@@ -34,8 +37,8 @@ pub struct Proof {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Flaw {
     /// There are no such events.
-    #[error("the run has no events {0} to {1}")]
-    Short(u64, u64),
+    #[error("the run has no events {} to {}", .0.start(), .0.end())]
+    Short(RangeInclusive<u64>),
     /// Something else than the world decides how the run goes on.
     #[error("more decides about the run than its state: {0}")]
     Open(&'static str),
@@ -77,9 +80,9 @@ struct Watched {
 }
 
 impl Watched {
-    fn look(&mut self, moment: &dyn Moment, lasso: &Lasso) -> bool {
+    fn look(&mut self, moment: &dyn Moment, from: u64, to: u64) -> bool {
         let step = moment.steps();
-        if (step == lasso.from && self.ends.is_empty()) || (step == lasso.to && self.ends.len() == 1) {
+        if (step == from && self.ends.is_empty()) || (step == to && self.ends.len() == 1) {
             match moment.world() {
                 Err(reason) => self.open = Some(reason),
                 Ok(world) => {
@@ -89,7 +92,7 @@ impl Watched {
             }
             (self.period, self.view_delays) = (moment.period(), moment.view_delays());
         }
-        if step >= lasso.from {
+        if step >= from {
             let views = moment.views();
             self.correct = views.iter().map(|&(node, _)| node).collect();
             let now = moment.time();
@@ -103,7 +106,7 @@ impl Watched {
             if common {
                 self.together.entry(first).or_insert((now, now));
             }
-            if step == lasso.from || step == lasso.to {
+            if step == from || step == to {
                 self.views.extend(views.iter().map(|&(_, view)| view).min());
             }
         }
@@ -120,15 +123,33 @@ pub fn check(
     scenario: &Scenario,
     lasso: &Lasso,
 ) -> Result<Result<Proof, Flaw>, ScenarioError> {
+    let proved = prove(entry, scenario, lasso.from, lasso.to)?;
+    Ok(proved.and_then(|proof| match proof.class {
+        class if class == lasso.class => Ok(proof),
+        class => Err(Flaw::Class(class)),
+    }))
+}
+
+/// Whether the part of a run after one event up to another repeats for ever, and what it takes.
+///
+/// # Errors
+/// If the scenario cannot run.
+pub fn prove(
+    entry: &Entry,
+    scenario: &Scenario,
+    from: u64,
+    to: u64,
+) -> Result<Result<Proof, Flaw>, ScenarioError> {
     let mut watched = Watched::default();
     let (outcome, recording) =
-        entry.runner().record_until(scenario, &mut |moment| watched.look(moment, lasso))?;
-    Ok(judge(scenario, lasso, &watched, &outcome, &recording))
+        entry.runner().record_until(scenario, &mut |moment| watched.look(moment, from, to))?;
+    let steps = from + 1..=to;
+    Ok(judge(scenario, steps, &watched, &outcome, &recording))
 }
 
 fn judge(
     scenario: &Scenario,
-    lasso: &Lasso,
+    steps: RangeInclusive<u64>,
     watched: &Watched,
     outcome: &Outcome,
     recording: &Recording,
@@ -136,7 +157,7 @@ fn judge(
     if let Some(reason) = watched.open {
         return Err(Flaw::Open(reason));
     }
-    let [before, after] = &watched.ends[..] else { return Err(Flaw::Short(lasso.from, lasso.to)) };
+    let [before, after] = &watched.ends[..] else { return Err(Flaw::Short(steps)) };
     same(&before.world, &after.world, watched.period.into())?;
     let progress = [
         (after.commits > before.commits, "something is decided in it"),
@@ -150,7 +171,7 @@ fn judge(
     if outcome.over_budget {
         return weak("more replicas are faulty than the protocol can bear".to_owned());
     }
-    let segment = Segment::of(recording, lasso, &watched.correct);
+    let segment = Segment::of(recording, steps, &watched.correct);
     if let Some(idle) = watched.correct.iter().find(|&&node| !segment.acts(node)) {
         return weak(format!("{idle} does nothing"));
     }
@@ -177,18 +198,15 @@ fn judge(
     }
     let benign = segment.uniform == Some(usual.0) && !segment.meddled;
     let class = if benign { LassoClass::Benign } else { LassoClass::Adversarial };
-    if class != lasso.class {
-        return Err(Flaw::Class(class));
-    }
     let views =
         watched.views.last().map_or(0, |last| last.0) - watched.views.first().map_or(0, |first| first.0);
-    Ok(Proof { views, ticks: after.time.0 - before.time.0, delay: segment.slowest, together })
+    Ok(Proof { class, views, ticks: after.time.0 - before.time.0, delay: segment.slowest, together })
 }
 
 /// The messages of the part.
 struct Segment<'a> {
     recording: &'a Recording,
-    lasso: &'a Lasso,
+    steps: RangeInclusive<u64>,
     /// A message between correct replicas that is lost.
     lost: Option<&'a SentCopy>,
     /// The longest time that one takes.
@@ -202,14 +220,14 @@ struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    fn of(recording: &'a Recording, lasso: &'a Lasso, correct: &[NodeId]) -> Self {
+    fn of(recording: &'a Recording, steps: RangeInclusive<u64>, correct: &[NodeId]) -> Self {
         let mut times = BTreeMap::from([(0, 0)]);
         times.extend(recording.events.iter().map(|event| (event.step, event.time.0)));
         let time = |step: u64| times.range(..=step).next_back().map_or(0, |(_, &time)| time);
-        let within = |step: u64| lasso.from < step && step <= lasso.to;
+        let within = |step: u64| steps.contains(&step);
         let mut segment = Self {
             recording,
-            lasso,
+            steps: steps.clone(),
             lost: None,
             slowest: 0,
             uniform: None,
@@ -244,14 +262,13 @@ impl<'a> Segment<'a> {
 
     /// Whether something happens at a node.
     fn acts(&self, node: NodeId) -> bool {
-        let steps = self.lasso.from + 1..=self.lasso.to;
-        self.recording.events.iter().filter(|event| steps.contains(&event.step)).any(|event| {
-            match &event.what {
+        self.recording.events.iter().filter(|event| self.steps.contains(&event.step)).any(
+            |event| match &event.what {
                 What::Deliver { dst, .. } => dst.node == node,
                 What::Fire { seat, .. } => seat.node == node,
                 _ => false,
-            }
-        })
+            },
+        )
     }
 
     /// Whether a fault that is about the views in messages is about all that are sent from now on, or about none.

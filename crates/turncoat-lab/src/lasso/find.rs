@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use turncoat_core::hash::stable_hash;
 use turncoat_core::ids::View;
 use turncoat_core::outcome::{End, Outcome};
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Lasso, LassoClass, Scenario, ScenarioError};
+use turncoat_core::scenario::{Lasso, Scenario, ScenarioError};
 use turncoat_core::sim::Moment;
 use turncoat_core::tokens::Token;
 
 use super::NEAR;
-use super::check::{Flaw, Proof, check};
+use super::check::{Flaw, Proof, prove};
 
 /// What is known about the termination of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,8 +22,8 @@ pub enum Verdict {
     Deadlock,
     /// A part of it repeats for ever.
     Lasso(Lasso, Proof),
-    /// A part of it repeats for ever, but what the protocol asks for to terminate is not given.
-    TooWeak(Lasso, Flaw),
+    /// What comes after one event up to another repeats for ever, but what the protocol asks for to terminate is not given.
+    TooWeak(u64, u64, Flaw),
     /// Nobody knows, and why.
     Unresolved(&'static str),
 }
@@ -35,16 +36,10 @@ pub fn find(entry: &Entry, scenario: &Scenario) -> Result<Verdict, ScenarioError
     let mut finder = Finder { why: "the network is never calm", ..Finder::default() };
     let outcome = entry.runner().watch(scenario, &mut |moment| finder.look(moment))?;
     let Some((from, to)) = finder.found else { return Ok(finder.nothing(&outcome)) };
-    // Whoever checks it says what it takes.
-    for class in [LassoClass::Benign, LassoClass::Adversarial] {
-        let lasso = Lasso { from, to, class };
-        match check(entry, scenario, &lasso)? {
-            Ok(proof) => return Ok(Verdict::Lasso(lasso, proof)),
-            Err(Flaw::Class(_)) => {}
-            Err(flaw) => return Ok(Verdict::TooWeak(lasso, flaw)),
-        }
-    }
-    Ok(Verdict::Unresolved("it is neither benign nor adversarial"))
+    Ok(match prove(entry, scenario, from, to)? {
+        Ok(proof) => Verdict::Lasso(Lasso { from, to, class: proof.class }, proof),
+        Err(flaw) => Verdict::TooWeak(from, to, flaw),
+    })
 }
 
 #[derive(Default)]
@@ -104,7 +99,6 @@ fn canonical(world: &[Token], period: u32) -> Vec<u64> {
     }
     let (views, slots, counts) = (closer(&views, period.into()), closer(&slots, 1), closer(&counts, 1));
     let mut names = BTreeMap::from([(0, 0)]);
-    let mut text = BTreeMap::new();
     let mut out = Vec::with_capacity(2 * world.len());
     for token in world {
         let (sort, value) = match token {
@@ -116,23 +110,14 @@ fn canonical(world: &[Token], period: u32) -> Vec<u64> {
                 (4, *names.entry(*digest).or_insert(next))
             }
             Token::Number(number) => (5, *number),
-            Token::Text(words) => (6, word(&mut text, words)),
-            Token::Name(name) => (7, word(&mut text, name)),
+            Token::Text(words) => (6, stable_hash(0x1A50, words.as_str())),
+            Token::Name(name) => (7, stable_hash(0x1A50, *name)),
             Token::Open => (8, 0),
             Token::Close => (9, 0),
         };
         out.extend([sort, value]);
     }
-    // Which words they are matters too: they are the same for all worlds of a run, so their order will do.
-    let mut words: Vec<_> = text.into_iter().collect();
-    words.sort_unstable_by_key(|&(_, index)| index);
-    out.extend(words.iter().map(|(word, _)| turncoat_core::hash::stable_hash(0x1A50, *word)));
     out
-}
-
-fn word<'a>(known: &mut BTreeMap<&'a str, u64>, word: &'a str) -> u64 {
-    let next = known.len() as u64;
-    *known.entry(word).or_insert(next)
 }
 
 /// Numbers with their large distances made small; modulo `period` they stay what they are.

@@ -4,7 +4,7 @@
 //! world comes back, but for the names of blocks and the numbers of views, heights and requests, and nothing was decided
 //! meanwhile, then nothing is ever decided: the part between the two moments repeats for ever.
 //!
-//! [`find`] looks for such a part, and [`check`] says whether it is one, and what it takes. They share no code: what is
+//! [`find`] looks for such a part, and [`prove`] says whether it is one, and what it takes. They share no code: what is
 //! found is not believed because it was found. Both rest on what a protocol tells as the *essence* of its nodes, and on
 //! the claim that it treats views, heights, requests and blocks alike whatever they are called: it compares them, adds
 //! small numbers to them, and asks who leads a view. A test looks for a protocol that does not.
@@ -12,7 +12,7 @@
 mod check;
 mod find;
 
-pub use check::{Flaw, Proof, check, same};
+pub use check::{Flaw, Proof, check, prove, same};
 pub use find::{Verdict, find};
 
 /// The names and numbers of a world may differ from those of another; distances of less than this may not. No protocol

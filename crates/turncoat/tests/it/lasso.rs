@@ -80,7 +80,7 @@ fn too_many_stopped_replicas_prove_nothing() {
                 cluster.over-budget = true\nadversary.faults = [\
                 { time = 1, crash = 'p1' }, { time = 1, crash = 'p2' }]";
     let verdict = verdict(&Scenario::parse(text).expect("a scenario"), "hotstuff");
-    assert!(matches!(verdict, Verdict::TooWeak(_, Flaw::Environment(_))), "{verdict:?}");
+    assert!(matches!(verdict, Verdict::TooWeak(.., Flaw::Environment(_))), "{verdict:?}");
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn a_proof_that_was_tampered_with_is_refused() {
     let refused = |lasso| judged(&scenario, lasso).expect_err("it is no proof");
     assert!(matches!(refused(Lasso { from: good.from + 1, ..good }), Flaw::Differs(_)));
     assert!(matches!(refused(Lasso { to: good.to - 1, ..good }), Flaw::Differs(_)));
-    assert_eq!(refused(Lasso { to: good.from, from: good.to, ..good }), Flaw::Short(good.to, good.from));
-    assert_eq!(refused(Lasso { to: 1 << 40, ..good }), Flaw::Short(good.from, 1 << 40));
+    assert_eq!(refused(Lasso { to: good.from, from: good.to, ..good }), Flaw::Short(good.to + 1..=good.from));
+    assert_eq!(refused(Lasso { to: 1 << 40, ..good }), Flaw::Short(good.from + 1..=1 << 40));
     let benign = Lasso { class: LassoClass::Benign, ..good };
     assert_eq!(refused(benign), Flaw::Class(LassoClass::Adversarial));
     assert!(matches!(refused(Lasso { from: 2, to: 3, ..good }), Flaw::Open(_)), "faults that are not over");
