@@ -21,6 +21,7 @@
 
 use turncoat_core::prelude::*;
 
+mod alike;
 pub mod basic;
 mod certs;
 pub mod chained;
@@ -52,21 +53,6 @@ pub enum Timer {
     Quit,
     /// Sync HotStuff: a block that was voted for is decided.
     Commit(Digest),
-}
-
-/// The leader of a view by the rule of all these protocols: p0 leads view 1.
-fn round_robin(view: View, cluster: &Cluster) -> NodeId {
-    NodeId::replica(view.0.saturating_sub(1) as usize % cluster.n)
-}
-
-/// Every replica starts in view 1.
-fn first_round() -> RoundKey {
-    RoundKey { view: View(1), ..RoundKey::default() }
-}
-
-/// The number of a round where each view has so many, from 1 on.
-fn round_number(key: RoundKey, per_view: u32) -> u32 {
-    key.view.0.saturating_sub(1).saturating_mul(per_view).saturating_add(key.phase.into())
 }
 
 /// Messages that a replica needs in a view, unless it has enough of them.

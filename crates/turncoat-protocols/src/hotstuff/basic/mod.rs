@@ -19,10 +19,8 @@
 use turncoat_core::prelude::*;
 
 use super::lies::uncalled;
-use super::pacemaker::{Pace, Paced, Tc, Timeout};
-use super::shelf::Fetching;
-use super::tree::Block;
-use super::{Timer, first_round, paced, round_number, round_robin};
+use super::pacemaker::Pace;
+use super::{alike, paced};
 
 mod messages;
 mod replica;
@@ -71,39 +69,16 @@ turncoat_core::config! {
 impl Protocol for HotStuff {
     const NAME: &'static str = "hotstuff";
     const ABOUT: &'static str = "HotStuff, the basic protocol: three phases, a decision in each view";
-    const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["timeout", "fetch", "refuse", "unlock"];
-    const STREAM: bool = true;
-    type Msg = Msg;
-    type Timer = Timer;
-    type Replica = Replica;
-    type Client = NoClient;
-    type Config = Config;
+
+    alike::protocol! {
+        /// Eight rounds to a view: NEW-VIEW, PREPARE, and so on to DECIDE.
+        number = 8
+    }
 
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)?;
         ensure(matches!(config.phases, 2 | 3), "`phases` is 2 or 3")
-    }
-
-    fn leader(view: View, cluster: &Cluster) -> NodeId {
-        round_robin(view, cluster)
-    }
-
-    fn origin() -> RoundKey {
-        first_round()
-    }
-
-    /// Eight rounds to a view: NEW-VIEW, PREPARE, and so on to DECIDE.
-    fn number(key: RoundKey) -> u32 {
-        round_number(key, 8)
-    }
-
-    fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
-        Replica::new(*config, cluster)
-    }
-
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
-        NoClient
     }
 
     /// A proposal beside an own NEW-VIEW: the honest code of who does not lead sends none.
@@ -113,15 +88,7 @@ impl Protocol for HotStuff {
     }
 }
 
-impl Fetching for HotStuff {
-    const FETCH: fn(Digest) -> Msg = Msg::Fetch;
-    const BLOCK: fn(Arc<Block>) -> Msg = Msg::Block;
-}
-
-impl Paced for HotStuff {
-    const TIMEOUT: fn(Signed<Timeout>) -> Msg = Msg::Timeout;
-    const TC: fn(Arc<Tc>) -> Msg = Msg::TimeoutCert;
-}
+alike::paced!(HotStuff);
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {

@@ -15,10 +15,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::pacemaker::{Paced, Tc, Timeout};
-use super::shelf::Fetching;
-use super::tree::Block;
-use super::{Timer, first_round, paced, round_number, round_robin};
+use super::{alike, paced};
 
 mod messages;
 mod replica;
@@ -48,50 +45,19 @@ pub type Config = super::pipeline::Config<Flags>;
 impl Protocol for Chained {
     const NAME: &'static str = "hotstuff-chained";
     const ABOUT: &'static str = "chained HotStuff: a block is decided when it heads a three-chain";
-    const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["timeout", "fetch", "refuse", "unlock"];
-    const STREAM: bool = true;
-    type Msg = Msg;
-    type Timer = Timer;
-    type Replica = Replica;
-    type Client = NoClient;
-    type Config = Config;
+
+    alike::protocol! {
+        /// Three rounds to a view: NEW-VIEW, PROPOSAL, VOTE.
+        number = 3
+    }
 
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)
     }
-
-    fn leader(view: View, cluster: &Cluster) -> NodeId {
-        round_robin(view, cluster)
-    }
-
-    fn origin() -> RoundKey {
-        first_round()
-    }
-
-    /// Three rounds to a view: NEW-VIEW, PROPOSAL, VOTE.
-    fn number(key: RoundKey) -> u32 {
-        round_number(key, 3)
-    }
-
-    fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
-        Replica::new(*config, cluster)
-    }
-
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
-        NoClient
-    }
 }
 
-impl Fetching for Chained {
-    const FETCH: fn(Digest) -> Msg = Msg::Fetch;
-    const BLOCK: fn(Arc<Block>) -> Msg = Msg::Block;
-}
-
-impl Paced for Chained {
-    const TIMEOUT: fn(Signed<Timeout>) -> Msg = Msg::Timeout;
-    const TC: fn(Arc<Tc>) -> Msg = Msg::TimeoutCert;
-}
+alike::paced!(Chained);
 
 /// The protocol.
 pub fn entries() -> Vec<Entry> {

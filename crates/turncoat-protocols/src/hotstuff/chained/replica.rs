@@ -5,7 +5,7 @@ use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Msg, NewView};
 use super::{Chained, Config};
-use crate::hotstuff::Timer;
+use crate::hotstuff::alike;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
@@ -189,26 +189,7 @@ impl Member<Chained> for Replica {
 }
 
 impl Node<Chained> for Replica {
-    fn on_start(&mut self, cx: &mut Cx<'_>) {
-        self.enter(View(1), true, cx);
-        self.settle(cx);
-    }
-
-    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        self.receive(from, msg, cx);
-    }
-
-    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
-        self.fire(timer, cx);
-    }
-
-    fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        self.restart(cx);
-    }
-
-    fn on_suspect(&mut self, cx: &mut Cx<'_>) {
-        self.expire(cx);
-    }
+    alike::node!();
 
     /// Who has voted waits for the next proposal, or for votes to make one.
     fn vitals(&self, _: &Cluster) -> Vitals {
@@ -234,6 +215,4 @@ impl Node<Chained> for Replica {
         tokens::write(&(last_voted, high_qc, locked_qc, votes, leads, new_views, proposed), out);
         true
     }
-
-    open_state!();
 }

@@ -11,10 +11,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::pacemaker::{Paced, Tc, Timeout};
-use super::shelf::Fetching;
-use super::tree::Block;
-use super::{Timer, first_round, paced, round_number, round_robin};
+use super::{alike, paced};
 
 mod messages;
 mod replica;
@@ -47,50 +44,19 @@ pub type Config = super::pipeline::Config<Flags>;
 impl Protocol for FastHotStuff {
     const NAME: &'static str = "fast-hotstuff";
     const ABOUT: &'static str = "Fast-HotStuff, pipelined: a block is decided when it heads a two-chain";
-    const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["timeout", "fetch", "agg-qc"];
-    const STREAM: bool = true;
-    type Msg = Msg;
-    type Timer = Timer;
-    type Replica = Replica;
-    type Client = NoClient;
-    type Config = Config;
+
+    alike::protocol! {
+        /// Three rounds to a view: NEW-VIEW, PROPOSAL, VOTE.
+        number = 3
+    }
 
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)
     }
-
-    fn leader(view: View, cluster: &Cluster) -> NodeId {
-        round_robin(view, cluster)
-    }
-
-    fn origin() -> RoundKey {
-        first_round()
-    }
-
-    /// Three rounds to a view: NEW-VIEW, PROPOSAL, VOTE.
-    fn number(key: RoundKey) -> u32 {
-        round_number(key, 3)
-    }
-
-    fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
-        Replica::new(*config, cluster)
-    }
-
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
-        NoClient
-    }
 }
 
-impl Fetching for FastHotStuff {
-    const FETCH: fn(Digest) -> Msg = Msg::Fetch;
-    const BLOCK: fn(Arc<Block>) -> Msg = Msg::Block;
-}
-
-impl Paced for FastHotStuff {
-    const TIMEOUT: fn(Signed<Timeout>) -> Msg = Msg::Timeout;
-    const TC: fn(Arc<Tc>) -> Msg = Msg::TimeoutCert;
-}
+alike::paced!(FastHotStuff);
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {

@@ -5,7 +5,7 @@ use turncoat_core::tokens::{self, Token};
 
 use super::messages::{AggQc, Msg, NewView, Proposal};
 use super::{Config, FastHotStuff};
-use crate::hotstuff::Timer;
+use crate::hotstuff::alike;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
@@ -220,26 +220,7 @@ impl Member<FastHotStuff> for Replica {
 }
 
 impl Node<FastHotStuff> for Replica {
-    fn on_start(&mut self, cx: &mut Cx<'_>) {
-        self.enter(View(1), true, cx);
-        self.settle(cx);
-    }
-
-    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        self.receive(from, msg, cx);
-    }
-
-    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
-        self.fire(timer, cx);
-    }
-
-    fn on_restart(&mut self, cx: &mut Cx<'_>) {
-        self.restart(cx);
-    }
-
-    fn on_suspect(&mut self, cx: &mut Cx<'_>) {
-        self.expire(cx);
-    }
+    alike::node!();
 
     /// There is no lock of its own: the highest certificate takes its place.
     fn vitals(&self, _: &Cluster) -> Vitals {
@@ -259,6 +240,4 @@ impl Node<FastHotStuff> for Replica {
         tokens::write(&(last_voted, high_qc, votes, leads, new_views, proposed), out);
         true
     }
-
-    open_state!();
 }

@@ -20,10 +20,8 @@
 
 use turncoat_core::prelude::*;
 
+use super::alike;
 use super::lies::uncalled;
-use super::shelf::Fetching;
-use super::tree::Block;
-use super::{Timer, first_round, round_number, round_robin};
 
 mod messages;
 mod replica;
@@ -68,16 +66,14 @@ impl Protocol for SyncHotStuff {
     const NAME: &'static str = "sync-hotstuff";
     const ABOUT: &'static str =
         "Sync HotStuff: decides by time, bears a minority of liars, counts on messages in time";
-    const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &["fetch", "refuse", "equivocation", "blame", "quit"];
-    const STREAM: bool = true;
     /// Delays within the bound are all that it asks for.
     const VIEW_DELAYS: u64 = 0;
-    type Msg = Msg;
-    type Timer = Timer;
-    type Replica = Replica;
-    type Client = NoClient;
-    type Config = Config;
+
+    alike::protocol! {
+        /// Five rounds to a view: STATUS, NEW-VIEW, PROPOSE, VOTE, BLAME.
+        number = 5
+    }
 
     fn bound(_: &Config, f: usize) -> usize {
         2 * f + 1
@@ -92,27 +88,6 @@ impl Protocol for SyncHotStuff {
         ensure(config.pipeline >= 1, "`pipeline` is at least 1")
     }
 
-    fn leader(view: View, cluster: &Cluster) -> NodeId {
-        round_robin(view, cluster)
-    }
-
-    fn origin() -> RoundKey {
-        first_round()
-    }
-
-    /// Five rounds to a view: STATUS, NEW-VIEW, PROPOSE, VOTE, BLAME.
-    fn number(key: RoundKey) -> u32 {
-        round_number(key, 5)
-    }
-
-    fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
-        Replica::new(*config, cluster)
-    }
-
-    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
-        NoClient
-    }
-
     /// What honest code does not say: a BLAME beside a vote, and a proposal in the place of a NEW-VIEW.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         match (Msg::KINDS[usize::from(kind)], like) {
@@ -123,10 +98,7 @@ impl Protocol for SyncHotStuff {
     }
 }
 
-impl Fetching for SyncHotStuff {
-    const FETCH: fn(Digest) -> Msg = Msg::Fetch;
-    const BLOCK: fn(Arc<Block>) -> Msg = Msg::Block;
-}
+alike::fetching!(SyncHotStuff);
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {
