@@ -331,11 +331,15 @@ impl<P: Protocol> Sim<P> {
 
     /// Somebody watches or meddles: does what comes before the next event, if anything does.
     fn something_first(&mut self) -> bool {
-        let alarms = self.io.timers.alarms();
+        let (alarms, now) = (self.io.timers.alarms(), self.io.time);
+        let Some((moment, _)) = self.next_moment() else { return false };
+        // Timers are at hand, messages have to be looked for.
+        if moment > now && alarms.first.is_some_and(|(_, at)| at < moment) {
+            return false;
+        }
         let idle = self.queue.len() == 0 && alarms.first.is_none();
         let next = if idle { Some(Time(u64::MAX)) } else { self.queue.next_time(&alarms) };
-        let next = next.unwrap_or(self.io.time).max(self.io.time);
-        let first = self.next_moment().is_some_and(|(time, _)| time <= next);
+        let first = moment <= next.unwrap_or(now).max(now);
         if first {
             self.record_action(Action::Wait);
             self.wait();

@@ -7,8 +7,6 @@
 //! is there, and are joined. With `local`, the papers' simplest form, a replica leaves the view when its timer fires, and
 //! tells nobody.
 
-use std::collections::BTreeMap;
-
 use smallvec::SmallVec;
 use turncoat_core::prelude::*;
 
@@ -61,15 +59,15 @@ pub(super) struct Pacemaker {
     fruitless: u32,
     /// Whether the timer of this view has fired: the replica votes no more in it.
     expired: bool,
-    /// The latest of each replica.
-    timeouts: BTreeMap<NodeId, Signed<Timeout>>,
+    /// The latest of each replica that is through with this view, by replica.
+    timeouts: Vec<Signed<Timeout>>,
     /// Those with which it has left a view last.
     last: Option<Arc<Tc>>,
 }
 
 impl Pacemaker {
     pub(super) fn new(pace: Pace, first: Time, doublings: u32, quorum: usize) -> Self {
-        let (timeouts, last) = (BTreeMap::new(), None);
+        let (timeouts, last) = (Vec::new(), None);
         Self { pace, first, doublings, quorum, view: View(0), fruitless: 0, expired: false, timeouts, last }
     }
 
@@ -100,6 +98,7 @@ impl Pacemaker {
     pub(super) fn enter<P: Paced>(&mut self, view: View, fruit: bool, cx: &mut Context<'_, P>) {
         self.fruitless = if fruit { 0 } else { self.fruitless + 1 };
         (self.view, self.expired) = (view, false);
+        self.timeouts.retain(|timeout| timeout.view >= view);
         let leader = cx.leader(view);
         cx.note(|| format!("enters view {view}, led by {leader}"));
         self.start(cx);
@@ -136,22 +135,24 @@ impl Pacemaker {
     /// Records a TIMEOUT, whoever brings it.
     pub(super) fn hear(&mut self, timeout: &Signed<Timeout>, cluster: &Cluster) {
         let signer = timeout.signer();
-        if timeout.valid() && cluster.replicas().contains(signer) {
-            let latest = self.timeouts.entry(signer).or_insert(*timeout);
-            *latest = (*latest).max(*timeout);
+        if timeout.view < self.view || !timeout.valid() || !cluster.replicas().contains(signer) {
+            return;
+        }
+        match self.timeouts.binary_search_by_key(&signer, Signed::signer) {
+            Ok(place) => self.timeouts[place] = self.timeouts[place].max(*timeout),
+            Err(place) => self.timeouts.insert(place, *timeout),
         }
     }
 
     /// Those who are through with this view or with a later one.
     pub(super) fn through(&self) -> NodeSet {
-        self.timeouts.values().filter(|timeout| timeout.view >= self.view).map(Signed::signer).collect()
+        self.timeouts.iter().map(Signed::signer).collect()
     }
 
     /// The latest view that so many replicas are through with.
     fn reached(&self, many: usize) -> Option<View> {
-        let views = self.timeouts.values().map(|timeout| timeout.view);
-        let mut views: SmallVec<[View; 16]> = views.filter(|&view| view >= self.view).collect();
-        let place = views.len().checked_sub(many)?;
+        let place = self.timeouts.len().checked_sub(many)?;
+        let mut views: SmallVec<[View; 16]> = self.timeouts.iter().map(|timeout| timeout.view).collect();
         views.sort_unstable();
         Some(views[place])
     }
@@ -159,7 +160,7 @@ impl Pacemaker {
     /// The view to go to, if the TIMEOUTs say so; to be asked until they do not.
     pub(super) fn next<P: Paced>(&mut self, cx: &mut Context<'_, P>) -> Option<View> {
         if let Some(view) = self.reached(self.quorum) {
-            let timeouts = self.timeouts.values().filter(|timeout| timeout.view >= view).copied();
+            let timeouts = self.timeouts.iter().filter(|timeout| timeout.view >= view).copied();
             let tc = Arc::new(Tc { view, timeouts: timeouts.collect() });
             cx.to_others(P::TC(tc.clone()));
             self.last = Some(tc);
