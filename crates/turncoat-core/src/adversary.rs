@@ -113,8 +113,8 @@ pub enum Deed {
     /// The sender of the matching message, or without one the first of these, sends its first message of this kind
     /// again.
     Replay(SeatSet, u8, SeatSet),
-    /// The sender of the matching message sends a made-up one of this kind.
-    Mint(u8, SeatSet),
+    /// The sender of the matching message sends a made-up one of this kind, or of each kind that fits.
+    Mint(Option<u8>, SeatSet),
     /// The persona with this number wakes up.
     Wake(u16),
 }

@@ -311,7 +311,7 @@ pub struct Originate {
     /// Its first earlier message of this kind, once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
-    /// A message of this kind made up to fit the matching one.
+    /// A message of this kind made up to fit the matching one; `all`: one of each kind that fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mint: Option<String>,
     /// To whom.

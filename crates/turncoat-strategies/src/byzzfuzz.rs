@@ -15,17 +15,17 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use turncoat_core::fault::{Drawn, Effect, Fault, Mutate, Span, When};
-use turncoat_core::ids::{NodeId, SeatName, Time};
+use turncoat_core::fault::{Effect, Fault, Span, When};
+use turncoat_core::ids::{NodeId, Time};
 use turncoat_core::part::Scope;
 use turncoat_core::rng::Rng;
-use turncoat_core::scenario::{Gst, Scenario, Seed};
+use turncoat_core::scenario::{Gst, Scenario};
 use turncoat_core::strategy::Strategy;
 
 use crate::one_liar::OneLiar;
 use crate::params::{Param, Params};
 use crate::partitions::SetPartitions;
-use crate::{Info, StrategyError};
+use crate::{Info, StrategyError, draw};
 
 pub(crate) const INFO: Info = Info {
     name: "byzzfuzz",
@@ -129,30 +129,27 @@ impl ByzzFuzz {
 
     fn network_fault(&self, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
         let when = When { round: Some(self.round(taken, rng)?), ..When::default() };
-        let mut blocks = self.partitions.draw(rng);
-        while self.sampler == Sampler::Fork && self.n > 1 && blocks.len() < 2 {
-            blocks = self.partitions.draw(rng);
+        loop {
+            let effect = draw::partition(&self.partitions, rng);
+            let whole = matches!(&effect, Effect::Partition(blocks) if blocks.len() < 2);
+            if self.sampler != Sampler::Fork || self.n == 1 || !whole {
+                return Some(Fault { when, effect });
+            }
         }
-        let names = |block: Vec<usize>| block.into_iter().map(replica).collect();
-        let effect = Effect::Partition(blocks.into_iter().map(names).collect());
-        Some(Fault { when, effect })
     }
 
     /// Nothing if it has no receivers: a predicate without receivers would mean all of them.
     fn process_fault(&self, liar: NodeId, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
         let round = Some(self.round(taken, rng)?);
         let to = match self.sampler {
-            Sampler::Algorithm1 => subset((0..self.n).map(NodeId::replica), rng),
-            Sampler::Fork => loop {
+            Sampler::Algorithm1 => draw::subset((0..self.n).map(NodeId::replica), rng),
+            Sampler::Fork if self.n + self.clients == 1 => Vec::new(),
+            Sampler::Fork => {
                 let others = (0..self.n).map(NodeId::replica).filter(|&node| node != liar);
-                let to = subset(others.chain((0..self.clients).map(NodeId::client)), rng);
-                if !to.is_empty() || self.n + self.clients == 1 {
-                    break to;
-                }
-            },
+                draw::some(&others.chain((0..self.clients).map(NodeId::client)), rng)
+            }
         };
-        let lie = Drawn { seed: Seed(rng.bits()), scope: self.scope, only: self.only.clone() };
-        let effect = Effect::Mutate(Mutate::Drawn(lie));
+        let effect = draw::lie(self.scope, &self.only, rng);
         let when = When { round, from: vec![liar.into()], to, ..When::default() };
         (!when.to.is_empty()).then_some(Fault { when, effect })
     }
@@ -177,14 +174,4 @@ impl Strategy for ByzzFuzz {
         }
         scenario
     }
-}
-
-fn replica(index: usize) -> SeatName {
-    NodeId::replica(index).into()
-}
-
-/// A uniform subset.
-fn subset(nodes: impl Iterator<Item = NodeId>, rng: &mut Rng) -> Vec<SeatName> {
-    let coins = rng.bits();
-    nodes.enumerate().filter(|(i, _)| coins >> (i % 64) & 1 == 1).map(|(_, node)| node.into()).collect()
 }

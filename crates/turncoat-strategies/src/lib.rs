@@ -17,13 +17,16 @@
 #![forbid(unsafe_code)]
 
 mod byzzfuzz;
+mod draw;
 mod naive;
 mod none;
 mod one_liar;
 mod params;
 pub mod partitions;
+mod portfolio;
 mod random;
 mod twins;
+mod two_faced;
 
 pub use params::Param;
 
@@ -46,7 +49,8 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 5] = [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO, twins::INFO];
+static ALL: [Info; 7] =
+    [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO, twins::INFO, two_faced::INFO, portfolio::INFO];
 
 /// All strategies, the simplest first.
 pub fn all() -> &'static [Info] {

@@ -171,14 +171,15 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         args.output.report(&Cases::broken(prepared.entry.name, prepared.strategy, error, seconds))?;
     }
     let summary = summary?;
-    // A strategy may have a scheduler of its own.
-    let scheduler =
-        campaign.scenario_of(0).map_or(prepared.base.scheduler.name, |first| first.scheduler.name);
+    // A strategy may have schedulers of its own, and show them all within its first runs.
+    let drawn = (0..20).map_while(|index| campaign.scenario_of(index).ok());
+    let schedulers: BTreeSet<_> = drawn.map(|scenario| scenario.scheduler.name).collect();
+    let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
     let (files, shrunk) = save(&prepared.entry, &summary, &args.corpus.path, args.automatic.budget(), &stop);
     let tally = Tally {
         entry: &prepared.entry,
         strategy: prepared.strategy,
-        scheduler: registry::name_of(scheduler),
+        scheduler: schedulers.join("+"),
         seed,
         jobs,
         seconds,

@@ -286,7 +286,8 @@ impl Compiler<'_> {
         let to = self.set(&originate.to)?;
         match (&originate.replay, &originate.mint) {
             (Some(kind), None) => Ok(Deed::Replay(who, self.kind(kind)?, to)),
-            (None, Some(kind)) => Ok(Deed::Mint(self.kind(kind)?, to)),
+            (None, Some(kind)) if kind == "all" => Ok(Deed::Mint(None, to)),
+            (None, Some(kind)) => Ok(Deed::Mint(Some(self.kind(kind)?), to)),
             _ => Err(invalid("`originate` takes either `replay = KIND` or `mint = KIND`")),
         }
     }

@@ -133,8 +133,11 @@ impl<P: Protocol> Sim<P> {
             Deed::Mint(kind, to) => {
                 if let Some((like, src)) = trigger {
                     let signer = Signer::of(self.io.seats.node(src));
-                    if let Some(msg) = P::mint(kind, self.slab.get(like), signer) {
-                        self.originate(src, to, msg);
+                    let kinds = kind.map_or(0..P::Msg::KINDS.len() as u8, |kind| kind..kind + 1);
+                    for kind in kinds {
+                        if let Some(msg) = P::mint(kind, self.slab.get(like), signer) {
+                            self.originate(src, to, msg);
+                        }
                     }
                 }
             }

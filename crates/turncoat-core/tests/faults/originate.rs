@@ -50,6 +50,13 @@ fn a_minted_message_fits_the_one_beside_it() {
     assert_eq!(played.numbers("p2"), [1, 2, 3, 4], "the letter itself goes its way");
 }
 
+/// The kinds that do not fit beside a letter are left out.
+#[test]
+fn all_means_each_kind_that_fits() {
+    let fault = "[[adversary.faults]]\nkind = 'letter'\nnth = 2\noriginate = { mint = 'all', to = ['p3'] }";
+    assert_eq!(play::<Post>(&format!("{LETTERS}\n{fault}")).heard("p3"), ["30 p0: card no=1003"]);
+}
+
 #[test]
 fn it_happens_once_unless_it_says_otherwise() {
     let fault = "[[adversary.faults]]\nkind = 'letter'\noriginate = { mint = 'card', to = ['p3'] }";

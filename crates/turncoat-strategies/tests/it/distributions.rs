@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Effect, Fault, Span};
+use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona, Span};
 use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::rng::Rng;
 use turncoat_core::scenario::Scenario;
@@ -24,11 +24,20 @@ fn count(cells: usize, draws: impl Iterator<Item = usize>) -> Vec<u32> {
 
 #[track_caller]
 fn assert_uniform(cells: usize, draws: impl Iterator<Item = usize>) {
-    let counts = count(cells, draws);
-    let expected = f64::from(counts.iter().sum::<u32>()) / cells as f64;
-    assert!(expected > 100.0, "too few draws to tell");
-    let chi: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-    assert!(chi < limit(cells - 1), "{chi} exceeds {}: {counts:?}", limit(cells - 1));
+    assert_shares(&vec![1; cells], draws);
+}
+
+#[track_caller]
+fn assert_shares(weights: &[u32], draws: impl Iterator<Item = usize>) {
+    let counts = count(weights.len(), draws);
+    let unit = f64::from(counts.iter().sum::<u32>()) / f64::from(weights.iter().sum::<u32>());
+    assert!(unit > 100.0, "too few draws to tell");
+    let cell = |(&count, &weight): (&u32, &u32)| {
+        let expected = unit * f64::from(weight);
+        (f64::from(count) - expected).powi(2) / expected
+    };
+    let (chi, limit) = (counts.iter().zip(weights).map(cell).sum::<f64>(), limit(weights.len() - 1));
+    assert!(chi < limit, "{chi} exceeds {limit}: {counts:?}");
 }
 
 fn only_fault(scenario: &Scenario) -> Option<&Fault> {
@@ -143,4 +152,34 @@ fn the_draws_of_one_run_are_independent() {
         Some((liar * 4 + round(network) - 1) * 4 + round(process) - 1)
     };
     assert_uniform(64, runs("byzzfuzz r=4", 50_000).filter_map(draws));
+}
+
+fn faces(scenario: &Scenario) -> Vec<&Persona> {
+    let face = |fault| match fault {
+        &Fault { effect: Effect::Persona(ref face), .. } => Some(face),
+        _ => None,
+    };
+    scenario.adversary.faults.iter().filter_map(face).collect()
+}
+
+#[test]
+fn two_faced_draws_faces_as_it_says() {
+    let scenarios: Vec<Scenario> = runs("two-faced", 20_000).collect();
+    assert_uniform(
+        4,
+        scenarios.iter().map(|scenario| scenario.adversary.byzantine.iter().next().unwrap().index()),
+    );
+    assert_shares(&[16, 68, 16], scenarios.iter().map(|scenario| faces(scenario).len()));
+    let instances = || scenarios.iter().flat_map(faces).filter(|face| face.form == Form::Instance);
+    let edit = |face: &Persona| match face.edits[0] {
+        Edit::OwnOrder => 0,
+        Edit::Sub { .. } | Edit::World { .. } => 1,
+        Edit::Forget(_) => 2,
+        Edit::Stale(_) | Edit::Mute => 3,
+    };
+    assert_shares(&[4, 2, 1, 1], instances().map(edit));
+    let all = scenarios.iter().flat_map(faces);
+    // Who hears it at a view change: nobody, some, or all three others.
+    let stance = |face: &Persona| face.at_view_change.as_ref().unwrap().len();
+    assert_shares(&[7, 3, 3, 15], all.map(stance));
 }

@@ -30,7 +30,7 @@ fn an_error_says_what_would_be_right() {
     let expected = [
         (
             error(&base, "byzfuzz", &[]),
-            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, twins",
+            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, twins, two-faced, portfolio",
         ),
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (

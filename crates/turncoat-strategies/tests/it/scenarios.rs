@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use turncoat_core::fault::{Effect, Fault, Mutate, Span};
-use turncoat_core::ids::NodeSet;
+use turncoat_core::fault::{Effect, Fault, Form, Mutate, Span};
+use turncoat_core::ids::{NodeSet, SeatName};
 use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec};
 
 use super::{LINES, run, runs, strategy};
@@ -31,6 +31,9 @@ fn a_run_depends_on_its_index_alone() {
 #[test]
 fn a_scenario_reads_back_from_its_file() {
     for (line, n) in LINES.iter().flat_map(|line| [1, 4, 7, 64].map(|n| (line, n))) {
+        if n == 1 && ["two-faced", "portfolio"].contains(line) {
+            continue; // nobody to lie to
+        }
         let cluster = ClusterSpec { n, ..ClusterSpec::default() };
         let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
         let mut strategy = strategy(line, &base);
@@ -67,7 +70,8 @@ fn the_first_runs_of_seed_0_never_change() {
 
 #[test]
 fn what_a_campaign_keeps_fixed_is_shared() {
-    for line in LINES {
+    let drawn = |line: &str| ["two-faced", "portfolio"].contains(&line);
+    for line in LINES.into_iter().filter(|line| !drawn(line)).chain(["two-faced schedule=given"]) {
         let [a, b] = <[Scenario; 2]>::try_from(runs(line, 2).collect::<Vec<_>>()).unwrap();
         assert!(Arc::ptr_eq(&a.network, &b.network) && Arc::ptr_eq(&a.scheduler, &b.scheduler), "{line}");
         // Twins has a table of leaders for each run.
@@ -176,4 +180,45 @@ fn strategies_agree_on_the_liar_of_a_run() {
     for (a, b) in runs("random", 50).zip(runs("byzzfuzz", 50)) {
         assert_eq!(a.adversary.byzantine, b.adversary.byzantine);
     }
+}
+
+#[test]
+fn two_faced_shows_at_most_two_more_faces_of_one_replica() {
+    for scenario in runs("two-faced", 2000) {
+        let Adversary { byzantine, faults, .. } = &scenario.adversary;
+        assert_eq!(byzantine.len(), 1);
+        let faces: Vec<_> = faults
+            .iter()
+            .filter_map(|fault| match &fault.effect {
+                Effect::Persona(face) => Some(face),
+                _ => None,
+            })
+            .collect();
+        assert!(faces.len() <= 2 && faults.len() - faces.len() <= 3);
+        for face in &faces {
+            assert!(byzantine.contains(face.of) && !face.to.is_empty() && !face.to.contains(&face.of));
+        }
+        // A timer of an instance fires only if there is that instance.
+        let instances = 1 + faces.iter().filter(|face| face.form == Form::Instance).count();
+        for fault in faults {
+            if let Effect::Fire(SeatName { instance: Some(instance), .. }) = fault.effect {
+                assert!(usize::from(instance) < instances);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_members_of_a_portfolio_take_turns() {
+    let base = Scenario::new("toy");
+    let mut alone =
+        ["two-faced", "random scope=small", "twins", "byzzfuzz"].map(|line| strategy(line, &base));
+    let mut portfolio = strategy("portfolio", &base);
+    let mut shares = [0; 4];
+    for index in 0..100 {
+        let drawn = run(&mut *portfolio, index);
+        let whose = alone.iter_mut().position(|member| run(&mut **member, index) == drawn);
+        shares[whose.expect("one of them draws it too")] += 1;
+    }
+    assert_eq!(shares, [50, 30, 10, 10]);
 }
