@@ -4,10 +4,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
 use rust_embed::Embed;
 use serde_json::{Map, Value, json};
+use turncoat_core::outcome::End;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::campaign::Record;
 use turncoat_lab::experiment::liveness::Watched;
 use turncoat_lab::experiment::{Cell, Experiment};
+use turncoat_lab::lasso::find;
 use turncoat_lab::liveness::{Graph, Trace};
 use turncoat_lab::summary::Summary;
 
@@ -151,15 +153,24 @@ fn watch(cells: &[Cell], args: &Args, runs: u64, series: &mut Series) -> Result<
     let mut results = Vec::new();
     for cell in cells {
         let (clock, rounds) = (Stopwatch::start(), cell.rounds.unwrap_or_default());
-        let mut traces = Vec::new();
-        let mut keep = |record: Record| traces.push(Trace::new(record, rounds));
+        let (mut traces, mut undecided) = (Vec::new(), Vec::new());
+        let mut keep = |record: Record| {
+            undecided.extend(record.scenario.clone().filter(|_| record.outcome.end != End::Goal));
+            traces.push(Trace::new(record, rounds));
+        };
         let strategy = registry::strategy(&cell.strategy)?.name;
         let Some(summary) = campaign(cell, strategy, args, runs, series, Some(&mut keep))? else {
             return Ok(None);
         };
         let (seconds, clock) = (clock.seconds(), Stopwatch::start());
         let lassos = Graph::of(&traces).lassos();
-        results.push(Watched { summary, traces, lassos, seconds, lasso_seconds: clock.seconds() });
+        let lasso_seconds = clock.seconds();
+        let entry = registry::protocol(&cell.base.protocol.name)?;
+        let mut proved = 0;
+        for scenario in &undecided {
+            proved += u64::from(find(&entry, scenario)?.never_terminates());
+        }
+        results.push(Watched { summary, traces, lassos, proved, seconds, lasso_seconds });
     }
     Ok(Some(results))
 }

@@ -73,8 +73,7 @@ pub(crate) fn lasso(args: &Args) -> Result<Exit> {
         (Some(path), _) => out::log(format_args!("there is no proof: {} is not written", path.display())),
         (None, _) => {}
     }
-    let never = matches!(verdict, Verdict::Lasso(..) | Verdict::Deadlock);
-    Ok(if never { Exit::Violation } else { Exit::Clean })
+    Ok(if verdict.never_terminates() { Exit::Violation } else { Exit::Clean })
 }
 
 impl Found {

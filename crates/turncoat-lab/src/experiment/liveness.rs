@@ -59,6 +59,8 @@ pub struct Watched {
     pub traces: Vec<Trace>,
     /// The cycles in them.
     pub lassos: Lassos,
+    /// Runs that did not reach their goal, and never will: that is proved.
+    pub proved: u64,
     /// Seconds for the runs.
     pub seconds: f64,
     /// Seconds for the cycles.
@@ -130,8 +132,12 @@ impl Experiment {
                 let hot: Vec<String> =
                     self.temperatures.iter().map(|rounds| format!("{rounds} hot")).collect();
                 let head = ["rounds", "unsafe", "split", "hot", "most hot"].into_iter();
-                let head =
-                    head.chain(hot.iter().map(String::as_str)).chain(["lasso", "with loops", "undecided"]);
+                let head = head.chain(hot.iter().map(String::as_str)).chain([
+                    "lasso",
+                    "with loops",
+                    "undecided",
+                    "proved",
+                ]);
                 table(
                     &mut text,
                     head,
@@ -194,7 +200,13 @@ impl Watched {
         };
         let hot = temperatures.iter().map(|&rounds| by(Method::Temperature(rounds as usize)));
         let lassos = [false, true].map(|with_loops| by(Method::Lasso(&self.lassos, with_loops)));
-        [rounds].into_iter().chain(plain).chain(hot).chain(lassos).chain([undone.to_string()]).collect()
+        [rounds]
+            .into_iter()
+            .chain(plain)
+            .chain(hot)
+            .chain(lassos)
+            .chain([undone, self.proved].map(|count| count.to_string()))
+            .collect()
     }
 }
 

@@ -28,6 +28,13 @@ pub enum Verdict {
     Unresolved(&'static str),
 }
 
+impl Verdict {
+    /// Whether it is proved that the run never terminates.
+    pub const fn never_terminates(&self) -> bool {
+        matches!(self, Self::Lasso(..) | Self::Deadlock)
+    }
+}
+
 /// Runs a scenario, and looks at the world whenever the slowest correct replica enters another view.
 ///
 /// # Errors
