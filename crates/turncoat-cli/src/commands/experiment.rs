@@ -1,5 +1,7 @@
 //! `turncoat experiment`: a published table, run again.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
 use rust_embed::Embed;
@@ -19,7 +21,7 @@ use crate::rows::Rows;
 use crate::searcher::Searcher;
 use crate::series::{self, Search, Series};
 use crate::shelf::Label;
-use crate::{out, registry};
+use crate::{files, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
 #[derive(Embed)]
@@ -35,14 +37,17 @@ exit code is 0.
 Tables about liveness show for each method the runs that it suspects, how many of them end without conflicting locks
 (false, as the paper counts), and how many decide after all once the network is whole (refuted). `~` marks real time.
 
-Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db";
+A table of your own is a file as those in the repository's folder `experiments`: variants, rows, and what was published.
 
-/// Run a table of a paper again
+Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db
+         turncoat experiment my-table.toml";
+
+/// Run a table of a paper again, or one of your own
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A name from `turncoat experiment list`
-    #[arg(value_name = "NAME")]
+    /// A name from `turncoat experiment list`, or a file
+    #[arg(value_name = "NAME|FILE.toml")]
     name: String,
 
     /// Runs of each campaign [default: as many as the experiment says]
@@ -59,7 +64,7 @@ pub(crate) struct Args {
 
 /// The names of all experiments, each with its title.
 pub(crate) fn all() -> Result<Vec<(String, String)>> {
-    names().into_iter().map(|name| load(&name).map(|experiment| (name, experiment.title))).collect()
+    names().into_iter().map(|name| load(&name).map(|(experiment, _)| (name, experiment.title))).collect()
 }
 
 fn names() -> Vec<String> {
@@ -69,21 +74,26 @@ fn names() -> Vec<String> {
     names
 }
 
-fn load(name: &str) -> Result<Experiment> {
-    let file = Experiments::get(&format!("{name}.toml")).ok_or_else(|| {
-        let known = names();
-        registry::unknown("experiment", name, &known.iter().map(String::as_str).collect::<Vec<_>>())
-    })?;
-    Experiment::parse(&String::from_utf8_lossy(&file.data))
-        .map_err(|error| anyhow!("experiments/{name}.toml: {error}"))
+/// An experiment, and where it comes from.
+fn load(name: &str) -> Result<(Experiment, String)> {
+    let (text, file) = if name.ends_with(".toml") {
+        (files::text(Path::new(name))?, name.to_owned())
+    } else {
+        let file = Experiments::get(&format!("{name}.toml")).ok_or_else(|| {
+            let known = names();
+            registry::unknown("experiment", name, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        })?;
+        (String::from_utf8_lossy(&file.data).into_owned(), format!("experiments/{name}.toml"))
+    };
+    let experiment = Experiment::parse(&text).map_err(|error| anyhow!("{file}: {error}"))?;
+    Ok((experiment, file))
 }
 
 pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     if args.name == "list" {
         return list();
     }
-    let experiment = load(&args.name)?;
-    let file = format!("experiments/{}.toml", args.name);
+    let (experiment, file) = load(&args.name)?;
     let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
     let runs = args.runs.unwrap_or(experiment.runs);
     let series::Args { engine, shelf, json } = &args.series;

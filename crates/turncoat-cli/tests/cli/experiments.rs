@@ -49,7 +49,10 @@ fn a_table_about_liveness_has_a_line_for_each_method() {
     let (_, control) = ran.out.split_once("hotstuff, the control").expect("a control");
     let rows: Vec<&str> = control.lines().filter(|line| line.starts_with("| 10 rounds |")).collect();
     assert_eq!(rows.len(), 1, "{control}");
-    assert!(rows[0].ends_with("| 0 | 0 | 0 | 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 |"), "{control}");
+    assert!(
+        rows[0].ends_with("| 0 | 0 | 0 | 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 | 0 | 0 |"),
+        "{control}"
+    );
     refused_args("experiment liveness-table-4 --runs 10 --db table.db", &["leave out `--db`"]);
 }
 
@@ -79,6 +82,7 @@ fn experiments_are_listed_by_name() {
         &["no experiment `byzzfuzz-table-3`", "did you mean `byzzfuzz-table-2`?"],
     );
     refused_args("experiment byzzfuzz-table-2 --runs 0", &["--runs"]);
+    refused_args("experiment none-such.toml", &["none-such.toml"]);
 }
 
 /// What 100 runs of each cell come to, as a file that people can read. `TURNCOAT_BLESS=1` writes it anew.
@@ -124,4 +128,33 @@ fn a_table_in_a_store_is_printed_again_without_a_run() {
     let refused = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("go on with --resume"), "{}", refused.err);
+}
+
+#[test]
+fn a_table_of_ones_own_is_a_file() {
+    let folder = Folder::new();
+    let table = r#"
+        title = "Two flags"
+        runs = 30
+        published-runs = 30
+        columns = [{ name = "A", of = "agreement" }]
+        [[variants]]
+        name = "pbft"
+        scenario = { protocol = { name = "pbft" } }
+        [[rows]]
+        name = "c=1"
+        strategy = "byzzfuzz"
+        set = { c = 1 }
+    "#;
+    folder.write("own.toml", table);
+    let ran = folder.turncoat("experiment own.toml");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("pbft, violating runs of 30"), "{}", ran.out);
+    folder.write("own.toml", &table.replace("strategy", "stratgy"));
+    let refused = folder.turncoat("experiment own.toml");
+    assert!(
+        refused.code == 2 && refused.err.contains("own.toml") && refused.err.contains("stratgy"),
+        "{}",
+        refused.err
+    );
 }
