@@ -6,6 +6,7 @@ use toml::Value;
 use turncoat_core::outcome::Violation;
 use turncoat_core::runner::Runner;
 use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
+use turncoat_core::sim::Moment;
 
 use super::acts::Act;
 use super::read::Run;
@@ -51,7 +52,8 @@ impl Deviations {
             let same =
                 |found: &Violation| (found.property, found.rule) == (violation.property, violation.rule);
             let mut shows = |flags: &[String]| -> Result<bool, ScenarioError> {
-                let outcome = runner.execute_until(&with(scenario, flags), &same)?;
+                let mut shown = |moment: &dyn Moment| moment.violations().iter().any(same);
+                let outcome = runner.watch(&with(scenario, flags), &mut shown)?;
                 Ok(outcome.violations.iter().any(same))
             };
             for name in &on {
