@@ -11,6 +11,7 @@ use clap::Args;
 use clap::value_parser;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
@@ -26,6 +27,9 @@ const SEED: Seed = Seed(0x5eed);
 
 /// The most threads.
 const JOBS: u16 = 1024;
+
+/// Runs that are drawn to see what a strategy decides itself.
+const DRAWS: u64 = 8;
 
 /// Who draws the scenarios of a campaign when nobody says.
 const STRATEGY: &str = "byzzfuzz";
@@ -204,7 +208,7 @@ impl Setup {
         let base = self.scenario(&entry, base, size, &paths)?;
         let prepared = Prepared { entry, base, strategy: info.name, params };
         prepared.entry.runner().validate(&prepared.base)?;
-        prepared.make(&prepared.base).map_err(|error| anyhow!(error))?;
+        prepared.heeds(&paths)?;
         Ok(prepared)
     }
 
@@ -292,6 +296,13 @@ impl Setup {
     }
 }
 
+/// What a table says at a path.
+fn at<'a>(table: &'a toml::Table, path: &str) -> Option<&'a toml::Value> {
+    let (key, rest) = path.split_once('.').unwrap_or((path, ""));
+    let value = table.get(key)?;
+    if rest.is_empty() { Some(value) } else { at(value.as_table()?, rest) }
+}
+
 /// Paths or names with their values, as text.
 type Assignments = Vec<(String, String)>;
 
@@ -307,6 +318,24 @@ impl Prepared {
     /// The strategy, for campaigns and single runs alike.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
+    }
+
+    /// Whether the strategy leaves what `--set` says of the adversary and the scheduler as it is.
+    fn heeds(&self, paths: &Assignments) -> Result<()> {
+        let mut strategy = self.make(&self.base).map_err(|error| anyhow!(error))?;
+        let draw = |seed| strategy.next(0, &mut Rng::new(seed, Purpose::Strategy)).to_table();
+        let (given, drawn) = (self.base.to_table(), (0..DRAWS).map(draw).collect::<Vec<_>>());
+        for (path, text) in paths {
+            let drawn_too = path.starts_with("adversary.") || path.starts_with("scheduler.");
+            if drawn_too && drawn.iter().any(|drawn| at(drawn, path) != at(&given, path)) {
+                bail!(
+                    "`--set {path}={text}`: {0} decides on `{path}` itself, run by run. Leave it out, or take `--strategy \
+                     none`, which runs a scenario as it is; `list strategies` shows what can be set instead",
+                    self.strategy
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The strategy with some parameters more.

@@ -51,7 +51,7 @@ pub struct Mutation {
 /// A field that says something else in a lie than in the truth.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Change {
-    /// Its name, as in the table of mutations, without the kind: `seq`, `prepared.0.votes`.
+    /// Its label, as in a trace, after those of the parts that it is in: `n`, `P.0.votes`.
     pub field: String,
     /// The truth.
     pub was: String,

@@ -4,7 +4,7 @@ use crate::flags::Flag;
 use crate::ids::{NodeId, View};
 use crate::message::{Message, MutationTable};
 use crate::node::{Cluster, Protocol, leader};
-use crate::outcome::{Outcome, Violation};
+use crate::outcome::Outcome;
 use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
@@ -15,12 +15,6 @@ use crate::sim::{Moment, Sample, Sim};
 pub trait Runner {
     /// The one way to run: a scenario goes in, an outcome comes out.
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError>;
-    /// The same run, which stops at the first violation that is enough.
-    fn execute_until(
-        &mut self,
-        scenario: &Scenario,
-        enough: &dyn Fn(&Violation) -> bool,
-    ) -> Result<Outcome, ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
         self.record_until(scenario, &mut |_| false)
@@ -51,14 +45,6 @@ impl<P: Protocol> Runner for Sim<P> {
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run())
-    }
-    fn execute_until(
-        &mut self,
-        scenario: &Scenario,
-        enough: &dyn Fn(&Violation) -> bool,
-    ) -> Result<Outcome, ScenarioError> {
-        self.reset(scenario)?;
-        Ok(self.run_until(enough))
     }
     fn record_until(
         &mut self,

@@ -150,8 +150,9 @@ fn bodies(members: &[Member]) -> Bodies {
     let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
     let paths = mutable.iter().map(|m| &m.path);
     let changes = members.iter().map(|m| {
-        let (name, ty, path) = (&m.binding, &m.ty, &m.path);
+        let (name, ty) = (&m.binding, &m.ty);
         let lie = format_ident!("earlier_{name}");
+        let path = if m.label.is_empty() { m.path.clone() } else { format!(".{}", m.label) };
         quote! { <#ty as Part>::changes(#name, #lie, &format!("{path}{}", #path), found); }
     });
     let described = members.iter().enumerate().map(|(i, m)| {

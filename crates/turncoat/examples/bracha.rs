@@ -23,8 +23,8 @@ pub(crate) enum Msg {
 flags! {
     /// Two bugs, to be switched on in a scenario's `[protocol]` table.
     pub(crate) struct Flags {
-        echo_f1: "f+1 ECHOs are enough to be convinced",
-        deliver_f1: "f+1 READYs are enough to deliver",
+        echo_f1: "f+1 ECHOs are enough to send READY",
+        deliver_f1: "f+1 READYs are enough to decide",
     }
 }
 

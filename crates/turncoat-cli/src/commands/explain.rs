@@ -12,7 +12,7 @@ use turncoat_lab::explain::{Chart, Explanation, Section};
 use super::replay::Subject;
 use crate::exit::Exit;
 use crate::rows::Rows;
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
 Says what was violated, who lied to whom, what the network did, and why correct replicas disagree or wait for ever. The
@@ -56,7 +56,8 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     let (scenario, file) = args.subject.scenario()?;
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
-    let mut explanation = Explanation::of(&entry, &scenario).with_context(in_file)?;
+    let explanation = Explanation::of(&entry, &scenario).with_context(in_file)?;
+    let mut explanation = explanation.whole_by(again::with("--all"));
     if let Some((bug, title)) = args.known(&entry, &scenario, &explanation)? {
         explanation = explanation.looks_like(&bug, &title);
     }

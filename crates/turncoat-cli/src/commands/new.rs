@@ -55,7 +55,6 @@ const DEPENDS: &str = r#"path = "../../turncoat""#;
 const ALONE: &str = "
 [profile.dev]
 opt-level = 2 # Tests run the protocol many thousand times.
-
 [workspace] # Of its own, in whatever folder it stands.
 ";
 

@@ -52,20 +52,16 @@ impl Node<Board> for Replica {
             Msg::Echo(request) if !from.is_client() => *request,
             _ => return,
         };
-        // Each client has slots of its own.
-        let slot = Slot(request.ts.wrapping_mul(64) | request.client.index() as u32);
+        let slot = Slot(request.ts.wrapping_mul(64) | request.client.index() as u32); // By client.
         let round = self.rounds.entry(slot).or_default();
-        match (msg, round.echoed) {
-            (Msg::Echo(_), _) => drop(round.echoes.add(from, request)),
-            (_, None) => {
-                round.echoed = Some(request);
+        match msg {
+            Msg::Echo(_) => drop(round.echoes.add(from, request)),
+            // Once, and when the client asks again: something was lost.
+            _ if round.echoed.is_none() || from == request.client => {
+                let echoed = *round.echoed.get_or_insert(request);
                 cx.to_others(msg.clone());
-                cx.broadcast(Msg::Echo(request));
-            }
-            // The client asks again: something was lost.
-            (_, Some(echoed)) if from == request.client => {
-                cx.to_others(Msg::Echo(echoed));
-                round.done.into_iter().for_each(|reply| cx.send(from, Msg::Reply(reply)));
+                cx.broadcast(Msg::Echo(echoed));
+                round.done.into_iter().for_each(|reply| cx.send(request.client, Msg::Reply(reply)));
             }
             _ => {}
         }
@@ -78,7 +74,14 @@ impl Node<Board> for Replica {
             cx.send(request.client, Msg::Reply(reply));
         }
     }
-    open_state!();
+    /// What it waits for: `explain` tells it of runs that stand still.
+    fn vitals(&self, c: &Cluster) -> Vitals {
+        let open = self.rounds.iter().filter(|(_, round)| round.done.is_none());
+        let echoes = |(slot, round): (&Slot, &Round)| (About::Slot(*slot), round.echoes.seen());
+        let waiting = |(about, have)| Waiting { kind: "echo", about, have, need: c.quorum() };
+        Vitals { waiting: open.map(echoes).map(waiting).collect(), ..Vitals::default() }
+    }
+    open_state!(); // It may be copied, shown and compared: for traces, and proofs of no progress.
 }
 
 /// The protocol: its names, its types, and how nodes are made.
@@ -88,7 +91,7 @@ impl Protocol for Board {
     const NAME: &'static str = "demo";
     const ABOUT: &'static str = "a notice board: echo broadcast of what clients ask for";
     const FLAGS: &'static [Flag] = Flags::ALL;
-    const PHASES: u32 = 3;
+    const PHASES: u32 = 3; // Rounds of a slot: the highest phase of a message.
     type Msg = Msg;
     type Timer = ClientTimer;
     type Replica = Replica;
@@ -99,10 +102,11 @@ impl Protocol for Board {
         Replica { flags: config.flags, ..Replica::default() }
     }
     fn client(_: NodeId, c: &Cluster, _: &Self::Config, work: &ClientWork) -> QuorumClient {
+        // So many equal replies make a result; f+1, as one of them is a correct replica's.
         QuorumClient::new(work, ReplyQuorum { ordered: c.weak(), read: c.quorum() })
     }
     fn gap_free(_: &Self::Config) -> bool {
-        false
+        false // Notices are decided in any order. In a log, slot after slot: leave this out.
     }
 }
 

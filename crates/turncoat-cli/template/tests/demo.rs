@@ -1,5 +1,6 @@
 //! Each test runs the protocol 10,000 times; in a run one replica may lie, the network may split,
 //! and clients are honest. What breaks it is explained, and kept in `turncoat-corpus` to run again.
+//! A test may return a scenario to start from: `Scenario::parse(include_str!("a.toml")).unwrap()`.
 
 use demo::Board;
 use turncoat::Property;

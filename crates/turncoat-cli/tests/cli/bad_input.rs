@@ -46,6 +46,28 @@ fn a_parameter_that_the_strategy_does_not_have_is_refused() {
     refused_args("run pbft --set c=1", &["no parameter of none `c`", "There are: none"]);
 }
 
+/// Who names the liar does not want another one drawn.
+#[test]
+fn a_path_that_the_strategy_decides_on_is_refused() {
+    let liar = r#"adversary.byzantine=["p1"]"#;
+    for strategy in ["byzzfuzz", "naive", "random", "twins"] {
+        let words = [liar, &format!("{strategy} decides on `adversary.byzantine` itself"), "--strategy none"];
+        refused(&Folder::new(), &["fuzz", "pbft", "--strategy", strategy, "--set", liar], &words);
+    }
+    let faults = r#"adversary.faults=[{to=["p1"], drop=true}]"#;
+    refused(&Folder::new(), &["fuzz", "pbft", "--set", faults], &["decides on `adversary.faults`"]);
+    refused_args(
+        "fuzz pbft --strategy random --set scheduler.timeout=5",
+        &["random decides on `scheduler.timeout`"],
+    );
+    // What it leaves as it is may be set.
+    let heeded =
+        turncoat("fuzz pbft --runs 10 --set adversary.crash-on-garbage=true --set scheduler.name=fifo");
+    assert_eq!(heeded.code, 0, "{}", heeded.err);
+    let alone = ["fuzz", "pbft", "--strategy", "none", "--runs", "10", "--set", liar];
+    assert_eq!(Folder::new().run(&alone).code, 0);
+}
+
 #[test]
 fn a_path_that_the_scenario_does_not_have_is_refused() {
     refused_args("fuzz pbft --set network.los=hold", &["network.los", "unknown field", "`loss`"]);

@@ -24,13 +24,15 @@ fn a_bug_is_told_as_a_story_and_shown_as_a_chart() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     for words in [
         "Agreement is violated at step 48: in slot 2 p2 decided B, p3 decided A",
-        "p0 lied to p3. Its PRE-PREPARE said seq 2 instead of 1",
+        "p0 lied to p3. Its PRE-PREPARE said n=2 instead of 1",
         "it counted votes for B as votes for A",
-        "LIE: seq 2 instead of 1",
+        "LIE: n=2 instead of 1",
     ] {
         assert!(ran.out.contains(words), "no `{words}` in\n{}", ran.out);
     }
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
+    let whole = "\nTo see all: turncoat explain --bug pbft-java/figure-2 --all";
+    assert!(ran.out.trim_end().ends_with(whole), "{}", ran.out);
 }
 
 #[test]
@@ -69,7 +71,7 @@ fn programs_get_the_story_and_the_chart_as_data() {
     assert!(titles.iter().any(|title| title == "Who lied"), "{titles:?}");
     let arrows = told["chart"]["arrows"].as_array().expect("arrows");
     let lie = arrows.iter().find(|arrow| !arrow["lie"].is_null()).expect("a lie");
-    assert_eq!(lie["lie"], "seq 2 instead of 1");
+    assert_eq!(lie["lie"], "n=2 instead of 1");
     assert_eq!((&lie["sent"], &lie["arrival"]["delivered"]["step"]), (&1.into(), &2.into()));
 }
 
@@ -83,7 +85,11 @@ fn a_run_without_violation_and_one_that_never_ends_are_told_too() {
     let doomed = folder.turncoat("explain doomed.toml");
     assert!(doomed.out.contains("p1, p2 and p3: stopped."), "{}", doomed.out);
     assert!(doomed.out.contains("More replicas are faulty than the protocol promises to bear."));
-    assert!(doomed.out.contains("waiting for 2 REPLYs about request 1, has none"), "{}", doomed.out);
+    assert!(
+        doomed.out.contains("waiting for 2 REPLYs about request 1, of which none came"),
+        "{}",
+        doomed.out
+    );
 }
 
 #[test]

@@ -280,17 +280,6 @@ impl<P: Protocol> Sim<P> {
         self.drive(|_| false)
     }
 
-    /// Runs until a violation is enough, or to the end.
-    pub fn run_until(&mut self, enough: &dyn Fn(&Violation) -> bool) -> Outcome {
-        let mut seen = 0;
-        self.drive(|sim| {
-            let found = sim.io.ledger.violations();
-            let new = &found[seen..];
-            seen = found.len();
-            new.iter().any(enough)
-        })
-    }
-
     /// Runs until whoever watches has seen enough, or to the end.
     pub fn run_watched(&mut self, enough: &mut dyn FnMut(&dyn Moment) -> bool) -> Outcome {
         self.drive(|sim| enough(sim))

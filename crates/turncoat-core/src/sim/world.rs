@@ -9,6 +9,7 @@ use crate::hash::Digest;
 use crate::ids::{NodeId, Seat, Time, View};
 use crate::net::Header;
 use crate::node::{Protocol, leader};
+use crate::outcome::Violation;
 use crate::tokens::{self, Token};
 
 /// A run at a moment.
@@ -23,6 +24,8 @@ pub trait Moment {
     fn leader(&self, view: View) -> NodeId;
     /// Decisions of correct replicas so far.
     fn commits(&self) -> u32;
+    /// What is violated so far, in order.
+    fn violations(&self) -> &[Violation];
     /// Whether what clients asked for has been done.
     fn done(&self) -> bool;
     /// The essence of every node, its timers by the time that is left, and what is in flight by the time that it has
@@ -59,6 +62,10 @@ impl<P: Protocol> Moment for Sim<P> {
 
     fn commits(&self) -> u32 {
         self.io.ledger.commits()
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.io.ledger.violations()
     }
 
     fn done(&self) -> bool {

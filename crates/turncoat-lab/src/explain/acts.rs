@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use turncoat_core::ids::SeatName;
-use turncoat_core::record::{Arrival, Recording, SentCopy, What};
+use turncoat_core::outcome::Property;
+use turncoat_core::record::{Arrival, Recording, SentCopy, Standing, What};
 
 use super::read::Run;
 use super::words::and;
@@ -19,6 +20,10 @@ pub(super) struct Act {
     pub(super) step: u64,
     /// What the node did, and what it would have done.
     pub(super) how: String,
+    /// The same without names and values: acts of one kind are told once.
+    pub(super) kind: String,
+    /// Whether the node is a correct one.
+    pub(super) correct: bool,
 }
 
 /// An event of a node, with all that came of it.
@@ -32,22 +37,32 @@ struct Moment<'a> {
 }
 
 impl Run {
-    /// The first act of each node that another run shows: what differs there comes of what it lacks.
+    /// The first act of each node that another run shows: what differs there comes of what it lacks. Of a node that
+    /// crashes it is the crash.
     pub(super) fn acts(&self, other: &Recording, until: u64) -> Vec<Act> {
         let mut acts: Vec<Act> = Vec::new();
         let mut silent: Option<(u64, Act)> = None;
-        for standing in &self.recording.standings {
-            let seat = standing.seat;
-            let (here, there) = (moments(&self.recording, seat), moments(other, seat));
+        let crash = self.violation.as_ref().filter(|violation| violation.property == Property::Crashed);
+        let crash = crash.and_then(|crash| Some((SeatName::from(*crash.nodes.first()?), crash.step)));
+        for Standing { seat, .. } in self.recording.standings.iter() {
+            let correct = !self.is_byzantine(*seat);
+            let (here, there) = (moments(&self.recording, *seat), moments(other, *seat));
             // As soon as it hears something else, the others are to blame.
             let same = here.iter().zip(&there).take_while(|(here, there)| here.cause == there.cause);
-            let first = same.take_while(|(here, _)| here.step <= until).find_map(|(here, there)| {
-                let how = self.differ(here, there)?;
-                Some(Act { seat, step: here.step, how })
+            let same: Vec<_> = same.take_while(|(here, _)| here.step <= until).collect();
+            let differ =
+                |(here, there): &(&Moment<'_>, &Moment<'_>)| Some((here.step, self.differ(here, there)?));
+            let fatal = same.iter().find(|(here, _)| Some((*seat, here.step)) == crash).and_then(differ);
+            let first = fatal.or_else(|| same.iter().find_map(differ)).map(|(step, (how, kind))| {
+                let so = self.so(*seat, step, &same).unwrap_or_default();
+                Act { seat: *seat, step, how: how + &so, kind, correct }
             });
             acts.extend(first);
-            let timer = silent_timer(&here, &there, seat);
+            let timer = silent_timer(&here, &there, *seat, correct);
             silent = silent.into_iter().chain(timer).min_by_key(|(step, _)| *step);
+        }
+        if !acts.iter().any(|act| act.correct) {
+            acts.extend(self.other_answers(other, until));
         }
         // Only the first of all comes of nothing else.
         if acts.is_empty() {
@@ -55,14 +70,63 @@ impl Run {
         }
         let concerned =
             self.violation.as_ref().map(|violation| violation.nodes.as_slice()).unwrap_or_default();
-        acts.sort_by_key(|Act { seat, step, .. }| {
-            (!concerned.contains(&seat.node), !self.is_correct(*seat), *step)
+        acts.sort_by_key(|Act { seat, step, correct, .. }| {
+            (!correct, !concerned.contains(&seat.node), *step)
         });
         acts
     }
 
-    fn differ(&self, here: &Moment<'_>, there: &Moment<'_>) -> Option<String> {
-        let (did, would) = (self.deeds(here, there), self.deeds(there, here));
+    /// The decision that the violation is about, where it comes of an earlier act.
+    fn so(&self, seat: SeatName, after: u64, same: &[(&Moment<'_>, &Moment<'_>)]) -> Option<String> {
+        let slot = self.violation.as_ref()?.slot?;
+        let later = same.iter().filter(|(here, _)| here.step > after && here.step <= self.last_step());
+        let decisions = later.flat_map(|(here, there)| {
+            here.follows.iter().filter(|what| !there.follows.contains(what)).map(|what| (here.step, *what))
+        });
+        decisions.into_iter().find_map(|(step, what)| match what {
+            What::Commit { slot: decided, id, .. } if *decided == slot => {
+                Some(format!(". So at step {step} {seat} decides {} in slot {slot}", self.names.value(*id)))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the first correct node does at a message that a deviation of its sender changes, if it would do something else
+    /// at the message as it would be.
+    fn other_answers(&self, other: &Recording, until: u64) -> Option<Act> {
+        let first = |standing: &Standing| {
+            let seat = standing.seat;
+            let (here, there) = (moments(&self.recording, seat), moments(other, seat));
+            let alike = here.iter().zip(&there).take_while(|(here, there)| is_alike(here.cause, there.cause));
+            let mut alike = alike.take_while(|(here, _)| here.step <= until);
+            let (here, there) = alike.find(|(here, there)| here.ignored != there.ignored)?;
+            let (Some(What::Deliver { src, text, .. }), Some(What::Deliver { text: truth, .. })) =
+                (here.cause, there.cause)
+            else {
+                return None;
+            };
+            let none = Moment::default();
+            let words = |moment: &Moment<'_>| match self.deeds(moment, &none).0 {
+                _ if moment.ignored => "ignores it".to_owned(),
+                deeds if deeds.is_empty() => "takes note of it".to_owned(),
+                deeds => and(deeds),
+            };
+            let how = format!(
+                "{seat}, which receives {} of {src}, {}; without the deviation it receives {} instead, and {}",
+                self.names.short(text),
+                words(here),
+                self.names.short(truth),
+                words(there)
+            );
+            let kind = format!("{} {}", here.ignored, text.split(' ').next().unwrap_or_default());
+            Some(Act { seat, step: here.step, how, kind, correct: true })
+        };
+        let correct = self.recording.standings.iter().filter(|standing| !self.is_byzantine(standing.seat));
+        correct.filter_map(first).min_by_key(|act| act.step)
+    }
+
+    fn differ(&self, here: &Moment<'_>, there: &Moment<'_>) -> Option<(String, String)> {
+        let ((did, did_kind), (would, would_kind)) = (self.deeds(here, there), self.deeds(there, here));
         if did.is_empty() && would.is_empty() && here.ignored == there.ignored {
             return None;
         }
@@ -73,35 +137,49 @@ impl Run {
         };
         let did = if did.is_empty() && !here.ignored { vec!["takes note of it".to_owned()] } else { did };
         let (did, would) = (words(did, here.ignored), words(would, there.ignored));
-        Some(match here.cause {
+        let (cause, how) = match here.cause {
             Some(What::Deliver { src, dst, text, .. }) => {
                 let message = self.names.short(text);
-                format!("{dst}, which receives {message} of {src}, {did}; without the deviation it {would}")
+                let kind = text.split(' ').next().unwrap_or_default();
+                (
+                    kind,
+                    format!(
+                        "{dst}, which receives {message} of {src}, {did}; without the deviation it {would}"
+                    ),
+                )
             }
-            Some(What::Fire { seat, timer }) => {
-                format!("{seat}, whose timer {timer} fires, {did}; without the deviation it {would}")
-            }
-            _ => format!("when it starts, it {did}; without the deviation it {would}"),
-        })
+            Some(What::Fire { seat, timer }) => (
+                timer.as_str(),
+                format!("{seat}, whose timer {timer} fires, {did}; without the deviation it {would}"),
+            ),
+            _ => ("start", format!("when it starts, it {did}; without the deviation it {would}")),
+        };
+        let ignored = (here.ignored, there.ignored);
+        Some((how, format!("{cause} {did_kind:?} {would_kind:?} {ignored:?}")))
     }
 
-    /// What came of an event, and not of another.
-    fn deeds(&self, moment: &Moment<'_>, other: &Moment<'_>) -> Vec<String> {
+    /// What came of an event, and not of another; and of what kinds that is.
+    fn deeds<'a>(&self, moment: &Moment<'a>, other: &Moment<'_>) -> (Vec<String>, Vec<&'a str>) {
         let decides = |what: &&What| matches!(what, What::Commit { .. });
         let crashes = |what: &&What| matches!(what, What::Note { text, .. } if text.starts_with("crashed"));
         match (moment.follows.iter().any(crashes), other.follows.iter().any(crashes)) {
-            (true, true) => return Vec::new(),
-            (true, false) => return vec!["crashes".to_owned()],
+            (true, true) => return Default::default(),
+            (true, false) => return (vec!["crashes".to_owned()], vec!["crashes"]),
             _ => {}
         }
         let mut deeds: Vec<String> = Vec::new();
+        let mut kinds: Vec<&str> = Vec::new();
         for what in moment.follows.iter().filter(|what| !other.follows.contains(what)) {
-            deeds.push(match what {
-                What::Commit { slot, id, .. } => format!("decides {} in slot {slot}", self.names.value(*id)),
-                What::Complete { ts, .. } => format!("has the result of request {ts}"),
-                What::Note { text, .. } => text.clone(),
+            let (kind, deed) = match what {
+                What::Commit { slot, id, .. } => {
+                    ("decides", format!("decides {} in slot {slot}", self.names.value(*id)))
+                }
+                What::Complete { ts, .. } => ("result", format!("has the result of request {ts}")),
+                What::Note { text, .. } => ("note", text.clone()),
                 _ => continue,
-            });
+            };
+            kinds.push(kind);
+            deeds.push(deed);
         }
         // Who decides replies to clients: that goes without saying.
         let replies = moment.follows.iter().any(decides);
@@ -112,7 +190,10 @@ impl Run {
             match sent.iter_mut().find(|(text, _)| *text == copy.text) {
                 _ if replies && copy.dst.node.is_client() => {}
                 Some((_, to)) => to.push(copy.dst),
-                None => sent.push((&copy.text, vec![copy.dst])),
+                None => {
+                    kinds.push(copy.kind);
+                    sent.push((&copy.text, vec![copy.dst]));
+                }
             }
         }
         deeds
@@ -121,19 +202,36 @@ impl Run {
             deeds.truncate(FEW - 1);
             deeds.push("more".to_owned());
         }
-        deeds
+        (deeds, kinds)
     }
 }
 
 /// A timer that fires in the other run, with the step there, and in this one never, where a node has heard the same.
-fn silent_timer(here: &[Moment<'_>], there: &[Moment<'_>], seat: SeatName) -> Option<(u64, Act)> {
+fn silent_timer(
+    here: &[Moment<'_>],
+    there: &[Moment<'_>],
+    seat: SeatName,
+    correct: bool,
+) -> Option<(u64, Act)> {
     let same = here.iter().zip(there).take_while(|(here, there)| here.cause == there.cause).count();
     let (fires, cause) = there.get(same).and_then(|moment| Some((moment.step, moment.cause?)))?;
     let What::Fire { timer, .. } = cause else { return None };
     let step = here[same.checked_sub(1)?].step;
     let never = here.iter().all(|moment| moment.cause != Some(cause));
     let how = format!("the timer {timer} of {seat} never fires after it; without the deviation it does");
-    never.then_some((fires, Act { seat, step, how }))
+    never.then_some((fires, Act { seat, step, how, kind: timer.clone(), correct }))
+}
+
+/// Whether two causes are the same but for what a message says.
+fn is_alike(one: Option<&What>, two: Option<&What>) -> bool {
+    let kind = |text: &str| text.split(' ').next().map(str::to_owned);
+    match (one, two) {
+        (
+            Some(What::Deliver { src, dst, text, .. }),
+            Some(What::Deliver { src: other_src, dst: other_dst, text: other, .. }),
+        ) => (src, dst, kind(text)) == (other_src, other_dst, kind(other)),
+        _ => one == two,
+    }
 }
 
 /// The events of a node, its start first.
@@ -157,7 +255,9 @@ fn moments(recording: &Recording, seat: SeatName) -> Vec<Moment<'_>> {
     let places: BTreeMap<u64, usize> =
         moments.iter().enumerate().map(|(i, moment)| (moment.step, i)).collect();
     for copy in &recording.copies {
-        if let (true, Some(&place)) = (copy.src == seat, places.get(&copy.sent)) {
+        if copy.src == seat
+            && let Some(&place) = places.get(&copy.sent)
+        {
             moments[place].sent.push(copy);
         }
         if let (true, Arrival::Delivered { step, heeded: false }) = (copy.dst == seat, copy.arrival) {

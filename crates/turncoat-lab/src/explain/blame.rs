@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona};
-use turncoat_core::ids::NodeId;
-use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy};
+use turncoat_core::fault::{Effect, Fault};
+use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 use turncoat_core::schedule::Action;
 
 use super::read::{Run, received};
@@ -14,7 +14,7 @@ use super::words::{and, count};
 pub(super) const LINES: usize = 8;
 
 /// Characters of a lie that is told in short.
-const BRIEF: usize = 80;
+const BRIEF: usize = 120;
 
 /// Messages that fared alike, in the order in which they were sent.
 pub(super) type Group<'a> = Vec<&'a SentCopy>;
@@ -25,12 +25,9 @@ impl Run {
         let mut lines = Vec::new();
         for node in self.scenario.adversary.byzantine.iter() {
             let mut deeds = self.faces(node);
+            deeds.extend(self.without_cause(node));
             deeds.extend(self.lies(node));
             deeds.extend(self.repeats(node));
-            let script = &self.scenario.scheduler.script;
-            if script.iter().any(|action| matches!(action, Action::Suspect(seat) if seat.node == node)) {
-                deeds.push(format!("{node} asked for a new view without cause."));
-            }
             let faults = &self.scenario.adversary.faults;
             if faults.iter().any(|fault| matches!(fault.effect, Effect::Fire(seat) if seat.node == node)) {
                 deeds.push(format!("{node} did not wait for its timers."));
@@ -45,21 +42,27 @@ impl Run {
         lines
     }
 
+    /// Whether a liar did anything else than its code, or had faces that contradict each other.
+    pub(super) fn lied_at_all(&self) -> bool {
+        let byzantine = self.scenario.adversary.byzantine;
+        let told = |node| !self.lies_of(node).is_empty() || self.contradiction(node).is_some();
+        byzantine
+            .iter()
+            .any(|node| told(node) || self.repeats(node).is_some() || self.without_cause(node).is_some())
+    }
+
     /// What each Byzantine node did, in a sentence each.
     pub(super) fn liars_in_short(&self) -> Vec<String> {
         let sentence = |node: NodeId| {
-            let mut deeds: Vec<String> = Vec::new();
-            let faces = self.heard_by(node);
-            if !self.faces(node).is_empty() {
-                deeds.push(format!("had {} faces ({})", faces.len(), faces.join("; ")));
-            }
+            let mut deeds: Vec<String> = self.faces_in_short(node).into_iter().collect();
+            deeds.extend(self.without_cause(node).map(|_| "asked for a new view without cause".to_owned()));
             let groups = self.lies_of(node);
             let mut lies: Vec<(String, Vec<String>)> = Vec::new();
             for group in groups.iter().take(LINES / 2) {
                 let (copy, to) = (group[0], receivers(group));
                 let (kind, short) = (copy.kind.to_uppercase(), self.names.short(&copy.text));
                 let (deed, what) = match (&copy.lie, self.lie(copy)) {
-                    _ if withheld(copy) => (format!("withheld messages from {to}"), kind),
+                    _ if withheld(copy) => (format!("withheld messages from {to}"), format!("{kind}s")),
                     (Some(Falsehood::MadeUp), _) => (format!("made up messages for {to}"), short),
                     (_, Some(lie)) if lie.len() <= BRIEF => {
                         (format!("lied to {to}"), format!("{kind}: {lie}"))
@@ -82,34 +85,42 @@ impl Run {
         self.scenario.adversary.byzantine.iter().map(sentence).collect()
     }
 
-    /// Second instances of a liar.
-    fn faces(&self, node: NodeId) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.scenario.adversary.twins.contains(node) {
-            lines.push(format!(
-                "{node} runs twice with one key, as {node}.a and {node}.b; each by itself keeps to the protocol."
-            ));
+    /// With which message a liar called for a new view though no timer of its own fired.
+    fn without_cause(&self, node: NodeId) -> Option<String> {
+        let script = &self.scenario.scheduler.script;
+        if !script.iter().any(|action| matches!(action, Action::Suspect(seat) if seat.node == node)) {
+            return None;
         }
-        let faults = self.scenario.adversary.faults.iter();
-        lines.extend(faults.filter_map(|fault| match &fault.effect {
-            Effect::Persona(persona) if persona.of == node => Some(face(persona)),
-            _ => None,
-        }));
-        if !lines.is_empty() {
-            lines.push(format!("{}.", self.heard_by(node).join("; ")));
-        }
-        lines
+        let copies = self.recording.copies.iter().filter(|copy| copy.src.node == node && copy.view_change);
+        let calls = copies.filter(|copy| !self.has_event(copy) && copy.sent <= self.last_step());
+        let calls: Group<'_> = calls.collect();
+        let first = calls.first()?;
+        let calls: Group<'_> = calls.iter().copied().filter(|copy| copy.sent == first.sent).collect();
+        let (when, kind) = (self.when(&calls), first.kind.to_uppercase());
+        Some(format!(
+            "{when}: {node} asked for a new view without cause; its {kind} went to {}.",
+            receivers(&calls)
+        ))
     }
 
-    /// Who heard which instance of a liar.
-    fn heard_by(&self, node: NodeId) -> Vec<String> {
-        let seats = self.recording.standings.iter().map(|standing| standing.seat);
-        let words = seats.filter(|seat| seat.node == node).map(|seat| {
-            let in_time = |copy: &&SentCopy| received(copy).is_some_and(|step| step <= self.last_step());
-            let own = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.dst.node != node);
-            format!("{seat} was heard by {}", receivers(&own.filter(in_time).collect::<Vec<_>>()))
-        });
-        words.collect()
+    /// Whether a message is an answer to something that its sender received, or to its timer.
+    fn has_event(&self, copy: &SentCopy) -> bool {
+        let of_sender = |what: &What| match what {
+            What::Deliver { dst: seat, .. } | What::Fire { seat, .. } => *seat == copy.src,
+            _ => false,
+        };
+        let mut events = self.recording.events.iter().filter(|event| event.step == copy.sent);
+        copy.sent == 0 || events.any(|event| of_sender(&event.what))
+    }
+
+    /// `Step 7`, `Steps 7 to 95`; `After step 7` where the sender acts of its own accord.
+    fn when(&self, group: &[&SentCopy]) -> String {
+        let (first, last) = (group[0].sent, group[group.len() - 1].sent);
+        match first == last {
+            true if !self.has_event(group[0]) => format!("After step {first}, of its own accord"),
+            true => format!("Step {first}"),
+            false => format!("Steps {first} to {last}"),
+        }
     }
 
     /// Messages sent more than once in an event.
@@ -153,21 +164,28 @@ impl Run {
 
     fn lied(&self, group: &Group<'_>) -> String {
         let copy = group[0];
-        let (when, to, message) = (when(group), receivers(group), self.names.short(&copy.text));
+        let (when, to, message) = (self.when(group), receivers(group), self.names.short(&copy.text));
         let src = copy.src;
+        let many = group.len() > receivers_of(group).len();
         match (&copy.lie, self.lie(copy)) {
+            _ if withheld(copy) && many => {
+                format!("{when}: {src} withheld {} from {to}, {message} first.", times(group))
+            }
             _ if withheld(copy) => format!("{when}: {src} withheld {message} from {to}."),
             (Some(Falsehood::Changed(_)), Some(lie)) if !lie.is_empty() => {
                 let kind = copy.kind.to_uppercase();
                 let truth = self.truth(copy);
+                let often =
+                    if many { format!(" ({} in all, this one first)", times(group)) } else { String::new() };
                 format!(
-                    "{when}: {src} lied to {to}. Its {kind} said {lie}: {message}.{truth}{}",
+                    "{when}: {src} lied to {to}. Its {kind} said {lie}: {message}{often}.{truth}{}",
                     self.heeded(group)
                 )
             }
             (Some(Falsehood::MadeUp), _) => {
+                let often = if many { format!(", {} in all", times(group)) } else { String::new() };
                 format!(
-                    "{when}: {src} sent {to} a message that its code did not write: {message}.{}",
+                    "{when}: {src} sent {to} what it had made up: {message}{often}.{}",
                     self.heeded(group)
                 )
             }
@@ -208,7 +226,11 @@ impl Run {
 
     pub(super) fn fared(&self, group: &Group<'_>, how: &str) -> String {
         let message = self.names.short(&group[0].text);
-        format!("{}: {message} of {} to {} {how}.", when(group), group[0].src, receivers(group))
+        let often = match group.len() > receivers_of(group).len() {
+            true => format!(" ({} in all, this one first)", times(group)),
+            false => String::new(),
+        };
+        format!("{}: {message} of {} to {} {how}{often}.", self.when(group), group[0].src, receivers(group))
     }
 
     /// Messages by sender and words. If there are many groups, by sender and kind: an endless run says little that is new.
@@ -238,27 +260,20 @@ fn grouped<'a, K: Ord>(copies: &[&'a SentCopy], key: impl Fn(&'a SentCopy) -> K)
     groups
 }
 
-/// `Step 7`, `Steps 7 to 95, 12 times`.
-fn when(group: &[&SentCopy]) -> String {
-    let (first, last) = (group[0].sent, group[group.len() - 1].sent);
-    let mut receivers: Vec<_> = group.iter().map(|copy| copy.dst).collect();
-    receivers.sort();
-    receivers.dedup();
-    match (first == last, group.len() > receivers.len()) {
-        (true, false) => format!("Step {first}"),
-        (true, true) => format!("Step {first}, {}", count(group.len(), "copy", "copies")),
-        (false, false) => format!("Steps {first} to {last}"),
-        (false, true) => format!(
-            "Steps {first} to {last}, {} in all, the first",
-            count(group.len(), "message", "messages")
-        ),
-    }
+/// `12 messages`.
+fn times(group: &[&SentCopy]) -> String {
+    count(group.len(), "message", "messages")
 }
 
-fn receivers(group: &[&SentCopy]) -> String {
-    let mut receivers: Vec<_> = group.iter().map(|copy| copy.dst).collect();
+fn receivers_of(group: &[&SentCopy]) -> Vec<SeatName> {
+    let mut receivers: Vec<SeatName> = group.iter().map(|copy| copy.dst).collect();
     receivers.sort();
-    and(receivers)
+    receivers.dedup();
+    receivers
+}
+
+pub(super) fn receivers(group: &[&SentCopy]) -> String {
+    and(receivers_of(group))
 }
 
 pub(super) fn more(groups: &[Group<'_>], what: &str) -> Option<String> {
@@ -268,30 +283,4 @@ pub(super) fn more(groups: &[Group<'_>], what: &str) -> Option<String> {
 
 fn withheld(copy: &SentCopy) -> bool {
     matches!(copy.arrival, Arrival::Lost { by: Loss::Withheld, .. })
-}
-
-/// A second face in words.
-fn face(persona: &Persona) -> String {
-    let Persona { of, to, edits, form, .. } = persona;
-    let edits = edits.iter().map(|edit| match edit {
-        Edit::OwnOrder => "the first two requests came in the other order".to_owned(),
-        Edit::Sub { slot, .. } => format!("slot {slot} is for another request"),
-        Edit::World { slot, .. } => format!("slot {slot} is for another request, and all vote for that"),
-        Edit::Forget(slot) => format!("slot {slot} never was"),
-        Edit::Stale(slot) => format!("slot {slot} and later ones never were"),
-        Edit::Mute => "there is nothing to be said".to_owned(),
-    });
-    let believes = match edits.collect::<Vec<_>>() {
-        edits if edits.is_empty() => "what it hears itself".to_owned(),
-        edits => format!("that {}", edits.join(" and that ")),
-    };
-    match form {
-        Form::Instance => {
-            format!(
-                "{of} has a second face with the same key, heard by {} instead of the first: it believes {believes}.",
-                and(to)
-            )
-        }
-        Form::Outgoing => format!("To {} {of} speaks as if it believed {believes}.", and(to)),
-    }
 }

@@ -177,12 +177,24 @@ impl Chart {
         let mut seats: Vec<SeatName> = run.recording.standings.iter().map(|standing| standing.seat).collect();
         seats.sort_by_key(|seat| (!seat.node.is_client(), *seat));
         let place = |seat: SeatName| seats.iter().position(|&other| other == seat).unwrap_or_default();
+        // What a second face puts off it takes up later.
+        let kept = |copy: &SentCopy| match copy.arrival {
+            Arrival::Delivered { heeded: false, step } if run.put_off(copy) => {
+                Some(Arrival::Delivered { heeded: true, step })
+            }
+            _ => None,
+        };
         let arrow = |copy: &SentCopy| Arrow {
             from: place(copy.src),
             to: place(copy.dst),
             sent: copy.sent,
-            arrival: copy.arrival,
-            label: if copy.lie == Some(Falsehood::Garbage) { " (garbled)" } else { "" }.to_owned(),
+            arrival: kept(copy).unwrap_or(copy.arrival),
+            label: match copy.lie {
+                Some(Falsehood::Garbage) => " (garbled)",
+                _ if kept(copy).is_some() => " (kept for later)",
+                _ => "",
+            }
+            .to_owned(),
             text: copy.text.clone(),
             values: Vec::new(),
             lie: run.lie(copy).filter(|_| copy.lie != Some(Falsehood::Garbage)),
@@ -190,12 +202,15 @@ impl Chart {
         };
         let arrows = run.recording.copies.iter().map(arrow).collect();
         let mut marks: Vec<Mark> = Vec::new();
+        let mut decisions = run.decisions().into_iter();
         for event in &run.recording.events {
             let (seat, sign, text) = match &event.what {
                 What::Fire { seat, timer } => (Some(*seat), Sign::Timer, format!("timer {timer}")),
-                What::Commit { seat, slot, id, voters, .. } => {
-                    let value = run.names.number(*id);
-                    let text = format!("decides slot {slot}: {} {voters}", run.names.value(*id));
+                What::Commit { seat, slot, id, .. } => {
+                    let voters = decisions.next().map(|decision| run.voters(&decision)).unwrap_or_default();
+                    let voters: Vec<String> = voters.iter().map(SeatName::to_string).collect();
+                    let (value, name) = (run.names.number(*id), run.names.value(*id));
+                    let text = format!("decides slot {slot}: {name} {{{}}}", voters.join(","));
                     (Some(*seat), Sign::Decision(value), text)
                 }
                 What::Complete { seat, ts } => {
@@ -224,6 +239,11 @@ impl Chart {
                 }
                 _ => marks.push(Mark { lifeline, step, sign, text }),
             }
+        }
+        for late in run.too_late() {
+            let at = marks.partition_point(|mark| mark.step < late.step);
+            let (lifeline, text) = (Some(place(late.seat)), run.lacks(&late));
+            marks.insert(at, Mark { lifeline, step: late.step, sign: Sign::Note, text });
         }
         if let Some(violation) = &run.violation {
             let text = match violation.property {

@@ -6,6 +6,7 @@ use toml::Value;
 use turncoat_core::outcome::Violation;
 use turncoat_core::runner::Runner;
 use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
+use turncoat_core::sim::Moment;
 
 use super::acts::Act;
 use super::read::Run;
@@ -51,7 +52,8 @@ impl Deviations {
             let same =
                 |found: &Violation| (found.property, found.rule) == (violation.property, violation.rule);
             let mut shows = |flags: &[String]| -> Result<bool, ScenarioError> {
-                let outcome = runner.execute_until(&with(scenario, flags), &same)?;
+                let mut shown = |moment: &dyn Moment| moment.violations().iter().any(same);
+                let outcome = runner.watch(&with(scenario, flags), &mut shown)?;
                 Ok(outcome.violations.iter().any(same))
             };
             for name in &on {
@@ -86,6 +88,13 @@ impl Deviations {
         Ok(Self { on: deviations, violated: violation.is_some(), cured })
     }
 
+    /// What is wrong with the protocol, if that is soon said.
+    pub(super) fn flaw(&self) -> Option<String> {
+        let needed: Vec<&str> = self.on.iter().filter(|d| d.needed).map(|d| d.about).collect();
+        let flaw = if needed.len() == 1 { "flaw" } else { "flaws" };
+        (1..=2).contains(&needed.len()).then(|| format!("The {flaw}: {}.", needed.join("; ")))
+    }
+
     /// What is switched on, what of it matters, and where.
     pub(super) fn words(&self) -> Vec<String> {
         let (needed, others): (Vec<&Deviation>, Vec<&Deviation>) = self.on.iter().partition(|d| d.needed);
@@ -96,7 +105,7 @@ impl Deviations {
         };
         let share = match (needed.len(), others.len()) {
             (0, 1..) if self.violated => ", and the same rule is violated without any",
-            (1.., 1..) => ", of which these alone violate the same rule",
+            (1.., 1..) => ", of which these together are enough to violate the same rule",
             _ => "",
         };
         let cure =
@@ -104,17 +113,8 @@ impl Deviations {
         let end = if needed.is_empty() { "." } else { ":" };
         let mut lines = vec![format!("{on}{share}{cure}{end}")];
         lines.extend(needed.iter().map(|Deviation { name, about, acts, .. }| match acts.split_first() {
-            Some((Act { step, how, .. }, rest)) => {
-                let also = match rest.is_empty() {
-                    true => String::new(),
-                    false => {
-                        let mut rest: Vec<&Act> = rest.iter().collect();
-                        rest.sort_by_key(|act| act.step);
-                        let rest = rest.iter().map(|act| format!("{} (step {})", act.seat, act.step));
-                        format!(" It acts in {} too.", and(rest))
-                    }
-                };
-                format!("- {name}: {about}. It acts at step {step}: {how}.{also}")
+            Some((first @ Act { step, how, .. }, rest)) => {
+                format!("- {name}: {about}. It acts at step {step}: {how}.{}", also(first, rest))
             }
             None => format!("- {name}: {about}. No message or decision shows at once where it acts."),
         }));
@@ -133,6 +133,22 @@ impl Deviations {
         lines.extend((!unseen.is_empty()).then(|| format!("{idle}: {}.", and(unseen))));
         lines
     }
+}
+
+/// Where else it acts in correct nodes: where it does the same, and where it does something else first.
+fn also(first: &Act, rest: &[Act]) -> String {
+    let others = rest.iter().filter(|act| act.correct || !first.correct);
+    let (mut same, other): (Vec<&Act>, Vec<&Act>) = others.partition(|act| act.kind == first.kind);
+    same.sort_by_key(|act| act.step);
+    let mut words = String::new();
+    if !same.is_empty() {
+        let same = same.iter().map(|act| format!("{} (step {})", act.seat, act.step));
+        words.push_str(&format!(" The same happens in {}.", and(same)));
+    }
+    if let Some(Act { step, how, .. }) = other.iter().min_by_key(|act| act.step) {
+        words.push_str(&format!(" It acts at step {step} too: {how}."));
+    }
+    words
 }
 
 /// The scenario with these flags and no others.

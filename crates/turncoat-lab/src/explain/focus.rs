@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use turncoat_core::outcome::Property;
+use turncoat_core::ids::Slot;
+use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::record::{Arrival, Loss, SentCopy};
 
 use super::chart::{Arrow, Chart, Mark, Sign};
@@ -10,6 +11,9 @@ use super::read::Run;
 
 /// Rows that a chart of an endless run has at the most.
 const ROWS: usize = 60;
+
+/// Broadcasts whose losses are shown.
+const LOSSES: usize = 4;
 
 /// Leaves out of the chart of a whole run what does not matter.
 pub(super) fn focus(run: &Run, chart: Chart) -> Chart {
@@ -20,10 +24,33 @@ pub(super) fn focus(run: &Run, chart: Chart) -> Chart {
         _ => first_times(chart),
     };
     let left = total - focused.arrows.len();
-    let left_out = (left > 0).then(|| {
-        format!("Left out: {left} of the {total} messages sent up to step {last}; --all shows them")
-    });
-    Chart { left_out, ..focused }
+    let ends = ends(&focused).into_iter().rfind(|&step| step <= last).unwrap_or_default();
+    let cut = match run.violation.is_none() && ends < last {
+        true => format!(", and what comes after step {ends}"),
+        false => String::new(),
+    };
+    let left_out =
+        (left > 0).then(|| format!("Left out: {left} of the {total} messages sent up to step {last}{cut}"));
+    without_idle_clients(Chart { left_out, ..focused })
+}
+
+/// Without the columns of clients to whom nothing happens.
+fn without_idle_clients(mut chart: Chart) -> Chart {
+    for place in (0..chart.lifelines.len()).rev() {
+        let idle = !chart.arrows.iter().any(|arrow| arrow.from == place || arrow.to == place)
+            && !chart.marks.iter().any(|mark| mark.lifeline == Some(place));
+        if !idle || !chart.lifelines[place].name.node.is_client() {
+            continue;
+        }
+        chart.lifelines.remove(place);
+        let moved = |lifeline: &mut usize| *lifeline -= usize::from(*lifeline > place);
+        for arrow in &mut chart.arrows {
+            moved(&mut arrow.from);
+            moved(&mut arrow.to);
+        }
+        chart.marks.iter_mut().filter_map(|mark| mark.lifeline.as_mut()).for_each(moved);
+    }
+    chart
 }
 
 /// The causal past of a violation: what those concerned knew, and who told them, about the slot concerned.
@@ -57,21 +84,30 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
         }
     }
     let within = |lifeline: usize, step: u64| known[lifeline].is_some_and(|known| step <= known);
-    // What comes before a slot matters where it was left out.
-    let slot = violation.slot.filter(|_| violation.rule != "order");
+    let slots = slots(run, violation);
+    let about = |slot: Option<Slot>| slot.is_none_or(|slot| slots.is_empty() || slots.contains(&slot));
     // Neither checkpoints nor replies decide anything.
     let votes = |copy: &SentCopy| copy.slot.is_none() || (copy.round.is_some() && !copy.dst.node.is_client());
-    let copies = run.recording.copies.iter();
-    let slots: Vec<bool> = copies.map(|copy| Run::is_about(copy, slot) && votes(copy)).collect();
+    // What others were told instead of a lie shows that it is one.
+    let origin = |copy: &SentCopy| (copy.src, copy.sent, copy.kind);
+    let copies = || run.recording.copies.iter();
+    let lies: BTreeSet<_> = copies().filter(|copy| copy.lie.is_some()).map(origin).collect();
+    let matter = |copy: &SentCopy| (about(copy.slot) || lies.contains(&origin(copy))) && votes(copy);
+    let matters: Vec<bool> = copies().map(matter).collect();
+    // Where the network is split much is lost, and little of that matters.
+    let lost = |copy: &&SentCopy| matches!(copy.arrival, Arrival::Lost { by: Loss::Network, step } if step <= violation.step);
+    let many = copies().filter(lost).map(origin).collect::<BTreeSet<_>>().len() > LOSSES;
     let mut index = 0;
     chart.arrows.retain(|arrow| {
-        let about = slots[index];
+        let about = matters[index];
         index += 1;
         match arrow.arrival {
             Arrival::Delivered { step, heeded } => {
                 within(arrow.to, step) && (arrow.lie.is_some() || (about && heeded))
             }
-            Arrival::Lost { step, by } => within(arrow.from, step) && about && by != Loss::Down,
+            Arrival::Lost { step, by } => {
+                within(arrow.from, step) && about && by != Loss::Down && !(many && by == Loss::Network)
+            }
             Arrival::Underway => false,
         }
     });
@@ -79,14 +115,22 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
     let mut said: Vec<Option<String>> = vec![None; chart.lifelines.len()];
     let mut is_news =
         |mark: &Mark, lifeline: usize| said[lifeline].replace(mark.text.clone()).as_ref() != Some(&mark.text);
+    let mut decisions = run.decisions().into_iter();
     let matters = |mark: &Mark| match (mark.sign, mark.lifeline) {
         (Sign::Violation, _) => true,
+        (Sign::Decision(_), Some(lifeline)) => {
+            let slot = decisions.next().map(|decision| decision.slot);
+            within(lifeline, mark.step) && about(slot)
+        }
         (Sign::Note, Some(lifeline)) => within(lifeline, mark.step) && is_news(mark, lifeline),
         // Calm or not: it is over by then.
         (_, None) => false,
         (_, Some(lifeline)) => within(lifeline, mark.step),
     };
     chart.marks.retain(matters);
+    if ends(&chart).len() > 2 * ROWS {
+        chart.marks.retain(|mark| mark.lifeline.is_none() || !matches!(mark.sign, Sign::Note | Sign::Timer));
+    }
     let mut ends = ends(&chart);
     if ends.len() > 3 * ROWS {
         let first = ends.split_off(ends.len() - ROWS)[0];
@@ -94,6 +138,25 @@ fn past(run: &Run, mut chart: Chart) -> Chart {
         chart.marks.retain(|mark| mark.step >= first);
     }
     chart
+}
+
+/// The slots that a violation is about; none: all.
+fn slots(run: &Run, violation: &Violation) -> Vec<Slot> {
+    match violation.rule {
+        // What comes before a slot matters where it was left out.
+        "order" => Vec::new(),
+        "duplicate" => {
+            let decisions = run.decisions();
+            let own = || {
+                decisions
+                    .iter()
+                    .filter(|d| violation.nodes.contains(&d.seat.node) && d.step <= violation.step)
+            };
+            let last = own().next_back().map(|last| last.id);
+            own().filter(|d| Some(d.id) == last).map(|d| d.slot).collect()
+        }
+        _ => violation.slot.into_iter().collect(),
+    }
 }
 
 /// When things happened, in order.

@@ -83,7 +83,11 @@ impl Run {
 
     fn group(&self, group: &Heard<'_>) -> String {
         let Heard { kind, values, lie, copies, .. } = group;
-        let values = if values.is_empty() { String::new() } else { format!(" {}", values.join("/")) };
+        let values = match values.as_slice() {
+            [] => String::new(),
+            [value] => format!(" {value}"),
+            values => format!(" (about {})", and(values)),
+        };
         let lie = if *lie { ", a lie" } else { "" };
         let mut senders: Vec<(SeatName, Vec<u64>)> = Vec::new();
         for copy in copies {

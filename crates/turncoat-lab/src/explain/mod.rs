@@ -4,7 +4,8 @@
 //! |---|---|
 //! | reads facts out of a recorded run | `read.rs` |
 //! | gives values short names, and shortens messages | `values.rs` |
-//! | says who lied | `blame.rs`; what the network did `network.rs` |
+//! | says who lied | `blame.rs`; with two faces `faces.rs`; what a lie says `lies.rs` |
+//! | says what the network did | `network.rs`; what came too late `late.rs` |
 //! | says what replicas heard | `heard.rs` |
 //! | does the arithmetic of quorums | `why.rs`; says how a later view went astray `views.rs` |
 //! | says what is wrong with a decision, or with a message that crashes a node | `rules.rs` |
@@ -22,8 +23,11 @@ mod acts;
 mod blame;
 mod chart;
 mod deviations;
+mod faces;
 mod focus;
 mod heard;
+mod late;
+mod lies;
 mod mermaid;
 mod network;
 mod pen;
@@ -52,6 +56,8 @@ pub struct Explanation {
     deviations: Deviations,
     known: Option<(String, String)>,
     whole: bool,
+    /// The command that shows what charts leave out.
+    whole_by: Option<String>,
 }
 
 impl Explanation {
@@ -64,7 +70,7 @@ impl Explanation {
         let (outcome, recording) = runner.record(scenario)?;
         let run = Run::new(entry, scenario, outcome, recording);
         let deviations = Deviations::of(&run, &mut *runner)?;
-        Ok(Self { run, deviations, known: None, whole: false })
+        Ok(Self { run, deviations, known: None, whole: false, whole_by: None })
     }
 
     /// It looks like a known bug.
@@ -77,6 +83,12 @@ impl Explanation {
     #[must_use]
     pub fn whole(self) -> Self {
         Self { whole: true, ..self }
+    }
+
+    /// Charts say with which command they show everything.
+    #[must_use]
+    pub fn whole_by(self, command: String) -> Self {
+        Self { whole_by: Some(command), ..self }
     }
 
     /// What came out of the run.
@@ -114,7 +126,10 @@ impl Explanation {
 
     /// The chart, as text.
     pub fn chart(&self) -> String {
-        text::print(&self.drawing())
+        let drawing = self.drawing();
+        let all = self.whole_by.as_ref().filter(|_| drawing.left_out.is_some());
+        let all = all.map_or_else(String::new, |command| format!("To see all: {command}\n"));
+        text::print(&drawing) + &all
     }
 
     /// The chart, as a picture.

@@ -1,11 +1,11 @@
 //! What the network did: splits, losses, delays; and who stopped.
 
 use turncoat_core::fault::{Effect, Fault, RoundSource};
-use turncoat_core::ids::{SeatName, Slot};
-use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
+use turncoat_core::ids::SeatName;
+use turncoat_core::record::{Arrival, Falsehood, Loss, What};
 
 use super::blame::{Group, LINES, more};
-use super::read::{Decision, Run, received};
+use super::read::{Run, received};
 use super::words::and;
 
 impl Run {
@@ -29,13 +29,21 @@ impl Run {
         let held = self.groups(|copy| copy.held);
         lines.extend(held.iter().take(LINES).map(|group| self.fared(group, &until(group, last))));
         lines.extend(more(&held, "messages held back"));
-        let late = self.late();
+        let late = self.lateness();
         if lines.is_empty() {
             let alone = self.scenario.adversary.byzantine.is_empty() && self.mishaps().is_empty();
-            let order = if alone { ", and nobody lied: all that matters is the order of events" } else { "" };
-            lines.push(format!("Nothing was lost, garbled or held back{order}."));
+            lines.push(
+                match (late.is_empty(), alone) {
+                    (true, true) => {
+                        "Nothing was lost, garbled or held back, and nobody lied: all that matters is the order of events."
+                    }
+                    (true, false) => "Nothing was lost, garbled or held back.",
+                    (false, _) => "Nothing was lost or garbled, but messages were late:",
+                }
+                .to_owned(),
+            );
         }
-        lines.extend(late);
+        lines.extend(late.into_iter().map(|line| format!("- {line}")));
         lines
     }
 
@@ -54,6 +62,17 @@ impl Run {
                     format!("{round} was split: {}.", blocks.join(" | "))
                 }
                 Effect::Isolate(nodes) => format!("{round} cut off {} from all others.", and(nodes)),
+                Effect::Delay(ticks) => {
+                    let who =
+                        |list: &[SeatName]| if list.is_empty() { "anybody".to_owned() } else { and(list) };
+                    let kinds = if when.kind.0.is_empty() {
+                        "messages".to_owned()
+                    } else {
+                        and(when.kind.0.iter().map(|kind| format!("{}s", kind.to_uppercase())))
+                    };
+                    let (from, to) = (who(&when.from), who(&when.to));
+                    format!("{round} delayed {kinds} of {from} to {to} by {ticks} ticks.")
+                }
                 _ => continue,
             });
         }
@@ -61,56 +80,16 @@ impl Run {
             let by_view =
                 |fault: &Fault| matches!(fault.when.source, RoundSource::View | RoundSource::SenderView);
             let views = self.entry.phases == 0 || self.scenario.adversary.faults.iter().any(by_view);
-            let round = if views { "view" } else { "phase of a slot; a view change is one more" };
-            lines.push(format!("(A round is a {round}.)"));
+            let rounds = match views {
+                true => "(A round is a view.)",
+                false => {
+                    "(A round is a phase of a slot: a node counts on with each phase that it gets to, and by one with each new \
+                     view.)"
+                }
+            };
+            lines.push(rounds.to_owned());
         }
         lines
-    }
-
-    /// What was on its way to those who decided, and might have made them decide otherwise.
-    fn late(&self) -> Vec<String> {
-        let Some(violation) = &self.violation else { return Vec::new() };
-        let decisions = self.decisions();
-        let concerned = decisions.iter().filter(|d| {
-            let of_slot = Some(d.slot) == violation.slot && d.step <= violation.step;
-            of_slot && violation.nodes.contains(&d.seat.node) && self.is_correct(d.seat)
-        });
-        let lines = concerned.filter_map(|decision| match violation.rule {
-            "order" => self.under_way(decision, self.left_out(decision), |_| true),
-            _ => self.under_way(
-                decision,
-                decision.slot,
-                |named| matches!(named, [other] if *other != decision.value),
-            ),
-        });
-        lines.collect()
-    }
-
-    /// Messages about a slot that were sent to a replica before it decided, and reached it later or never.
-    fn under_way(&self, decision: &Decision, slot: Slot, wanted: impl Fn(&[&str]) -> bool) -> Option<String> {
-        let Decision { seat, step, .. } = decision;
-        let late = |copy: &SentCopy| match copy.arrival {
-            Arrival::Lost { .. } => false,
-            _ => received(copy).is_none_or(|arrived| arrived > *step),
-        };
-        let votes = self.recording.copies.iter().filter(|copy| {
-            let about = copy.slot == Some(slot) && copy.round.is_some() && wanted(&self.named(copy));
-            copy.dst == *seat && copy.sent < *step && about && late(copy)
-        });
-        let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
-        for copy in votes {
-            let sender = format!("{} (sent at step {})", copy.src, copy.sent);
-            match groups.iter_mut().find(|(text, _)| *text == copy.text) {
-                Some((_, senders)) => senders.push(sender),
-                None => groups.push((&copy.text, vec![sender])),
-            }
-        }
-        let words =
-            groups.iter().map(|(text, senders)| format!("{} of {}", self.names.short(text), and(senders)));
-        let words: Vec<String> = words.collect();
-        (!words.is_empty()).then(|| {
-            format!("Still on the way to {seat} when it decided, at step {step}: {}.", words.join("; "))
-        })
     }
 
     /// Nodes that stop, go on, or lose their time, unless they crash of what they received.

@@ -4,13 +4,11 @@ use turncoat_core::hash::Digest;
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot, View};
 use turncoat_core::node::Cluster;
 use turncoat_core::outcome::{Outcome, Property, Violation};
-use turncoat_core::part::Change;
-use turncoat_core::record::{Arrival, Falsehood, Recording, SentCopy, What};
+use turncoat_core::record::{Arrival, Recording, SentCopy, What};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 
 use super::values::{Names, stands_in};
-use super::words::and;
 
 /// A run, with what one needs to ask about it.
 #[derive(Clone, Debug)]
@@ -154,6 +152,26 @@ impl Run {
         Ballot { decision, kind: Some(best.2), view: best.0, votes }
     }
 
+    /// Those who voted for a decision; of a liar with two faces the one that was heard.
+    pub(super) fn voters(&self, decision: &Decision) -> Vec<SeatName> {
+        let heard = |voter: NodeId| {
+            let faces = self.recording.standings.iter().filter(|standing| standing.seat.node == voter);
+            let two = faces.count() > 1;
+            let copies = self
+                .recording
+                .copies
+                .iter()
+                .filter(|copy| copy.src.node == voter && copy.dst == decision.seat);
+            let mut votes = copies.filter(|copy| received(copy).is_some_and(|step| step <= decision.step));
+            two.then(|| votes.rfind(|copy| self.is_vote(copy, decision))).flatten().map(|vote| vote.src)
+        };
+        let name = |voter: NodeId| match voter == decision.seat.node {
+            true => decision.seat,
+            false => heard(voter).unwrap_or_else(|| voter.into()),
+        };
+        decision.voters.iter().map(name).collect()
+    }
+
     /// The votes behind a decision of somebody who saw their certificate only: messages of the kind that most voters sent.
     fn certified<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
         let sent = self
@@ -188,46 +206,6 @@ impl Run {
             None => Some((view, view)),
             Some((first, last)) => Some((first.min(view), last.max(view))),
         })
-    }
-
-    /// What a lie says, in words: `seq 2 instead of 1`.
-    pub(super) fn lie(&self, copy: &SentCopy) -> Option<String> {
-        match copy.lie.as_ref()? {
-            Falsehood::MadeUp => Some("made up".to_owned()),
-            Falsehood::Garbage => Some("bytes that do not decode".to_owned()),
-            Falsehood::Changed(changes) => Some(self.changes(changes)),
-        }
-    }
-
-    /// Fields that say the same together, those inside a list after its name, signatures last.
-    fn changes(&self, changes: &[Change]) -> String {
-        let brief = |text: &str| match text.starts_with('[') {
-            true => self.names.list(text),
-            false => self.names.rename(text),
-        };
-        let mut words: Vec<(&str, Vec<&str>, String)> = Vec::new();
-        let mut broken: Vec<&str> = Vec::new();
-        for Change { field, was, is } in changes {
-            if field.ends_with("signature") {
-                broken.extend(is.strip_prefix("bad of "));
-                continue;
-            }
-            let (list, name) = field.rsplit_once('.').unwrap_or(("", field));
-            let said = format!("{} instead of {}", brief(is), brief(was));
-            match words.iter_mut().find(|(other, _, same)| (*other, same) == (list, &said)) {
-                Some((_, names, _)) => names.push(name),
-                None => words.push((list, vec![name], said)),
-            }
-        }
-        let mut last = "";
-        let words = words.iter().map(|(list, names, said)| {
-            let within = if *list == last { String::new() } else { format!("in {list}: ") };
-            last = list;
-            format!("{within}{} {said}", names.join(" and ")).trim().to_owned()
-        });
-        let mut words: Vec<String> = words.collect();
-        words.extend((!broken.is_empty()).then(|| format!("under a bad signature of {}", and(broken))));
-        words.join(", ")
     }
 }
 

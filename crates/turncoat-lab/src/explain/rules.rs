@@ -2,6 +2,7 @@
 
 use turncoat_core::ids::{SeatName, Slot};
 use turncoat_core::outcome::Violation;
+use turncoat_core::part::Change;
 use turncoat_core::record::{Falsehood, SentCopy};
 
 use super::read::{Decision, Run, received};
@@ -38,6 +39,7 @@ impl Run {
                         false => lines
                             .push(format!("About slot {missing} {seat} had heard: {}.", heard.join("; "))),
                     }
+                    lines.extend(self.late_reasons());
                 }
                 "twice" => {
                     let first = own.iter().find(|d| d.slot == last.slot).copied().unwrap_or(last);
@@ -114,6 +116,22 @@ impl Run {
                 leads.unwrap_or_default()
             )
         });
-        straw.into_iter().chain([format!("Then {}.", self.names.rename(&violation.detail))]).collect()
+        let mut lines: Vec<String> = straw.into_iter().collect();
+        let empty = |change: &&Change| change.is == "[]";
+        let empty = match last.and_then(|copy| copy.lie.as_ref()) {
+            Some(Falsehood::Changed(changes)) => changes.iter().find(empty),
+            _ => None,
+        };
+        let empty = empty.map_or_else(String::new, |change| format!(" What is empty is {}.", change.field));
+        lines.push(format!("Then {}.{empty}", self.detail(violation)));
+        // Who receives the same next fares no better.
+        let same = |copy: &&SentCopy| {
+            last.is_some_and(|last| (copy.src, copy.sent, &copy.text) == (last.src, last.sent, &last.text))
+                && received(copy).is_none_or(|step| step > violation.step)
+        };
+        let next: Vec<SeatName> = self.recording.copies.iter().filter(same).map(|copy| copy.dst).collect();
+        lines
+            .extend((!next.is_empty()).then(|| format!("The same message was on its way to {}.", and(next))));
+        lines
     }
 }

@@ -1,7 +1,7 @@
 //! The story: sections of sentences, in the order in which a reader asks.
 
 use serde::Serialize;
-use turncoat_core::ids::{SeatName, Slot};
+use turncoat_core::ids::{NodeId, SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Letter;
 use turncoat_core::record::{Standing, What};
@@ -52,8 +52,8 @@ impl Run {
     pub(super) fn violated(&self) -> String {
         match &self.violation {
             Some(violation) => {
-                let Violation { property, step, detail, .. } = violation;
-                let detail = self.names.rename(detail);
+                let Violation { property, step, .. } = violation;
+                let detail = self.detail(violation);
                 match property {
                     Property::Crashed => {
                         format!(
@@ -68,6 +68,32 @@ impl Run {
         }
     }
 
+    /// What is wrong, with the names of values, and all that somebody decided in the slot.
+    pub(super) fn detail(&self, violation: &Violation) -> String {
+        let decisions = self.decisions();
+        let in_slot = |node: NodeId| -> Vec<&str> {
+            let own = decisions.iter().filter(|d| d.seat.node == node && d.step <= violation.step);
+            own.filter(|d| Some(d.slot) == violation.slot).map(|d| d.value.as_str()).collect()
+        };
+        match (violation.property, violation.slot, violation.nodes.as_slice()) {
+            (Property::Agreement, Some(slot), &[one, two]) if in_slot(one).len() + in_slot(two).len() > 2 => {
+                let words = |node| format!("{node} decided {}", in_slot(node).join(" and then "));
+                format!("in slot {slot} {}, {}", words(one), words(two))
+            }
+            (Property::Validity, Some(_), &[node]) => {
+                let detail = self.names.rename(&violation.detail);
+                match (
+                    in_slot(node).pop(),
+                    detail.split_once('`').and_then(|(lead, rest)| Some((lead, rest.split_once('`')?))),
+                ) {
+                    (Some(value), Some((lead, (op, rest)))) => format!("{lead}{value} (`{op}`){rest}"),
+                    _ => detail,
+                }
+            }
+            _ => self.names.rename(&violation.detail),
+        }
+    }
+
     /// The whole story.
     pub(super) fn sections(
         &self,
@@ -76,9 +102,9 @@ impl Run {
         chart: &Chart,
     ) -> Vec<Section> {
         let mut sections = vec![
-            Section::new("In short", self.in_brief()),
+            Section::new("In short", self.in_brief(deviations)),
             Section::new("The setting", self.setting(deviations, known)),
-            Section::new("Who lied", self.liars()),
+            Section::new(if self.lied_at_all() { "Who lied" } else { "Who is Byzantine" }, self.liars()),
             Section::new("Stops and clocks", self.mishaps()),
             Section::new("The network", self.network()),
             Section::new("What the replicas saw", self.saw()),
@@ -92,7 +118,7 @@ impl Run {
     }
 
     /// Who did what, and what came of it, in two or three sentences.
-    fn in_brief(&self) -> Vec<String> {
+    fn in_brief(&self, deviations: &Deviations) -> Vec<String> {
         let mut lines = self.liars_in_short();
         if lines.is_empty() {
             lines.push("Nobody lied.".to_owned());
@@ -102,15 +128,22 @@ impl Run {
                 let why = self.conflicting().and_then(|(one, two)| self.in_short(&one, &two));
                 lines.push(why.unwrap_or_else(|| self.outcome_in_short()));
             }
-            Some(Property::Termination) => lines.extend(self.clients_in_short()),
-            Some(_) | None => lines.push(self.outcome_in_short()),
+            Some(Property::Termination) => {
+                lines.extend(self.clients_in_short());
+                lines.extend(self.laggards_in_short());
+            }
+            Some(_) | None => {
+                lines.push(self.outcome_in_short());
+                lines.extend(self.late_reasons());
+            }
         }
+        lines.extend(deviations.flaw());
         vec![lines.join(" ")]
     }
 
     fn outcome_in_short(&self) -> String {
         match &self.violation {
-            Some(violation) => format!("{}.", capitalised(&self.names.rename(&violation.detail))),
+            Some(violation) => format!("{}.", capitalised(&self.detail(violation))),
             None => "Nothing was violated.".to_owned(),
         }
     }
@@ -126,7 +159,8 @@ impl Run {
         let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
         let mut lines = vec![format!(
             "p0 to p{} are the replicas{clients}. A step is one event: a message is handed over, or a timer fires. \
-             A slot is a place in the log; to decide it is to take its value for good, and to execute it.{}",
+             A slot is a place in the log; a replica decides it when it executes a value there, which it should do once \
+             and for good.{}",
             cluster.n - 1,
             match (legend.is_empty(), legend.iter().any(|line| line.contains("(digest "))) {
                 (true, _) => "",
@@ -198,10 +232,16 @@ impl Run {
             lines.push(format!("It looks like the known bug {bug}: {title}."));
         }
         let others = self.outcome.violations.iter().filter(|other| Some(*other) != self.violation.as_ref());
-        let others: Vec<String> =
-            others.map(|v| format!("{} (step {})", self.names.rename(&v.detail), v.step)).collect();
-        if !others.is_empty() {
-            lines.push(format!("Violated too: {}.", others.join("; ")));
+        let (now, later): (Vec<&Violation>, Vec<&Violation>) =
+            others.partition(|v| v.step <= self.last_step());
+        for (title, others) in [("Violated too", now), ("Violated later", later)] {
+            let words = others.iter().map(|v| {
+                let unasked =
+                    if v.property == Property::Termination { self.unasked() } else { String::new() };
+                format!("{} (step {}{unasked})", self.detail(v), v.step)
+            });
+            let words: Vec<String> = words.collect();
+            lines.extend((!words.is_empty()).then(|| format!("{title}: {}.", words.join("; "))));
         }
         lines
     }
@@ -227,12 +267,14 @@ impl Run {
                 }
                 continue;
             }
-            lines.push(format!("{who} {log}. About slot {} it had heard, by step:", slot.unwrap_or(Slot(0))));
+            let slot_number = slot.unwrap_or(Slot(0));
             let mut own =
                 decisions.iter().filter(|d| d.seat == *seat && Some(d.slot) == slot && d.step <= last);
             let decision = own.next_back();
             let until = decision.map_or(last, |decision| decision.step);
             let mut heard = self.heard(*seat, slot, until);
+            let news = if heard.is_empty() { "nothing that names a round." } else { "(by step):" };
+            lines.push(format!("{who} {log}. About slot {slot_number} it had heard {news}"));
             heard.extend(self.told(*seat, slot, until));
             lines.extend(heard.into_iter().map(|line| format!("- {line}")));
         }
@@ -251,8 +293,7 @@ impl Run {
         match violation.property {
             Property::Agreement => {
                 let Some((one, two)) = self.conflicting() else { return Vec::new() };
-                let mut lines = self.disagreement(&one, &two);
-                lines.extend(self.parting(violation.slot));
+                let lines = self.disagreement(&one, &two);
                 vec![Section::new("Why they disagree", lines)]
             }
             Property::Termination => {

@@ -1,6 +1,6 @@
 //! Why a run does not go on: what everybody waits for at the end.
 
-use turncoat_core::ids::{NodeSet, SeatName};
+use turncoat_core::ids::{NodeSet, SeatName, Slot};
 use turncoat_core::node::{About, Waiting};
 use turncoat_core::outcome::End;
 use turncoat_core::record::{Arrival, Loss, SentCopy, Standing, What};
@@ -21,7 +21,7 @@ impl Run {
             .find(|event| matches!(&event.what, What::Note { seat: None, text } if text.contains("calm")));
         if let Some(calm) = calm {
             lines.push(format!(
-                "From step {} on the network is calm: what correct nodes send arrives in time.",
+                "From step {} on the network is calm: what correct nodes send arrives within the bound that the network promises.",
                 calm.step
             ));
         }
@@ -91,9 +91,40 @@ impl Run {
             let more = if heard.len() > 2 { "; and more in later views" } else { "" };
             let heard =
                 if heard.is_empty() { "nothing".to_owned() } else { heard[..heard.len().min(2)].join("; ") };
-            format!("- {seat} lags behind others. About slot {next} it heard {heard}{more}.")
+            let lost = self.never_got(*seat, next).map(|lost| format!(" {lost}")).unwrap_or_default();
+            format!("- {seat} lags behind others.{lost} About slot {next} it heard {heard}{more}.")
         };
         behind.map(line).collect()
+    }
+
+    /// The first message about a slot that somebody never got, and why.
+    fn never_got(&self, seat: SeatName, slot: Slot) -> Option<String> {
+        let about = |copy: &&SentCopy| copy.dst == seat && copy.slot == Some(slot) && copy.round.is_some();
+        let mut copies = self.recording.copies.iter().filter(about);
+        let (copy, how) = copies.find_map(|copy| match copy.arrival {
+            Arrival::Lost { by: Loss::Withheld, .. } => Some((copy, "withheld")),
+            Arrival::Lost { by: Loss::Network, .. } => Some((copy, "lost")),
+            _ => None,
+        })?;
+        let again = |other: &&SentCopy| other.text == copy.text && other.src == copy.src;
+        let came = self.recording.copies.iter().filter(about).filter(again);
+        came.clone().all(|other| matches!(other.arrival, Arrival::Lost { .. })).then(|| {
+            format!("It never got {} of {}, which was {how}.", self.names.short(&copy.text), copy.src)
+        })
+    }
+
+    /// Those who lag behind others because a message never reached them, in a sentence each.
+    pub(super) fn laggards_in_short(&self) -> Vec<String> {
+        let correct =
+            || self.recording.standings.iter().filter(|s| s.correct && s.alive && !s.seat.node.is_client());
+        let last = correct().map(|standing| standing.vitals.decided).max();
+        let behind = correct().filter(|standing| Some(standing.vitals.decided) < last);
+        let words = behind.filter_map(|Standing { seat, vitals, .. }| {
+            let next = vitals.decided.next();
+            let lost = self.never_got(*seat, next)?;
+            Some(format!("{seat} has not decided slot {next}: {}", lost.replacen("It", "it", 1)))
+        });
+        words.collect()
     }
 
     /// What clients wait for in the end; without clients, what replicas do.
@@ -114,7 +145,7 @@ impl Run {
                 .iter()
                 .map(|(words, seats)| {
                     format!(
-                        "What {} wait{} for in the end: {words}.",
+                        "In the end {} wait{} for {words}.",
                         and(seats),
                         if seats.len() == 1 { "s" } else { "" }
                     )
@@ -137,8 +168,11 @@ impl Run {
         if !seat.node.is_client() {
             let between = if vitals.changing_view { "has given up view" } else { "in view" };
             words.push(format!("{between} {}", vitals.view));
+            // Not every replica says how far it is.
+            let slots = self.decisions().iter().filter(|d| d.seat == *seat).count();
             words.push(match vitals.decided.0 {
-                0 => "nothing decided".to_owned(),
+                0 if slots == 0 => "nothing decided".to_owned(),
+                0 => count(slots, "slot decided", "slots decided"),
                 last => format!("decided up to slot {last}"),
             });
         }
@@ -146,7 +180,7 @@ impl Run {
             vitals.waiting.iter().map(|waiting| format!("waiting for {}", self.waits(*seat, waiting)));
         words.extend(waiting);
         if vitals.waiting.is_empty() {
-            words.push("waiting for nothing".to_owned());
+            words.push("waiting for no message".to_owned());
         }
         if !timers.is_empty() {
             words.push(format!("armed timers: {}", and(timers.iter().map(|(timer, _)| timer))));
@@ -154,14 +188,14 @@ impl Run {
         words.join("; ")
     }
 
-    /// `3 REPLYs about request 1 has 2, of p1 and p2`.
+    /// `3 REPLYs about request 1, of which 2 came, of p1 and p2`.
     fn waits(&self, seat: SeatName, waiting: &Waiting) -> String {
         let Waiting { kind, about, have, need } = *waiting;
         let kinds = format!("{}{}", kind.to_uppercase(), if need == 1 { "" } else { "s" });
         let needs = format!("{need} {kinds} about {about}");
         let has = match have.len() {
-            0 => ", has none".to_owned(),
-            got => format!(", has {got}, of {}", and(have.iter())),
+            0 => ", of which none came".to_owned(),
+            got => format!(", of which {got} came, of {}", and(have.iter())),
         };
         format!("{needs}{has}{}", self.missing(seat, kind, about, have))
     }
@@ -192,6 +226,15 @@ impl Run {
         words
     }
 
+    /// How many requests clients did not get to.
+    pub(super) fn unasked(&self) -> String {
+        let unasked = self.scenario.workload.requests as usize;
+        match unasked.saturating_sub(self.recording.requests.len()) {
+            0 => String::new(),
+            unasked => format!("; {} never sent", count(unasked, "request was", "requests were")),
+        }
+    }
+
     /// Requests without a result.
     pub(super) fn unanswered(&self) -> String {
         let done = |client, number| {
@@ -207,13 +250,7 @@ impl Run {
                 format!("{} (request {} of {})", self.names.request(request), request.ts, request.client)
             })
             .collect();
-        let unasked = self.scenario.workload.requests as usize;
-        let unasked = unasked.saturating_sub(self.recording.requests.len());
-        let later = if unasked > 0 {
-            format!("; {} never sent", count(unasked, "request was", "requests were"))
-        } else {
-            String::new()
-        };
+        let later = self.unasked();
         match open.len() {
             0 => format!("No request is unanswered{later}."),
             _ if left > 0 => format!("Without a result: {}; {left} more{later}.", and(open)),

@@ -55,6 +55,7 @@ fn key(chart: &Chart) -> Vec<&'static str> {
         ("o--> message, at the step in which it arrives", true),
         ("o==> lie", chart.arrows.iter().any(|arrow| arrow.lie.is_some())),
         ("o..x lost or withheld", chart.arrows.iter().any(|arrow| arrow.lost().is_some())),
+        ("(ignored) without effect", chart.arrows.iter().any(Arrow::ignored)),
         ("* Byzantine", chart.lifelines.iter().any(|lifeline| lifeline.byzantine)),
         ("# decides", marks(|sign| matches!(sign, Sign::Decision(_)))),
         ("T timer", marks(|sign| sign == Sign::Timer)),

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use turncoat_core::client::Request;
 use turncoat_core::hash::Digest;
-use turncoat_core::record::{Recording, What};
+use turncoat_core::ids::SeatName;
+use turncoat_core::record::{Recording, SentCopy, What};
 
 use super::words::count;
 
@@ -32,6 +33,8 @@ struct Value {
     texts: [String; 2],
     /// Whether they write its digest.
     digested: bool,
+    /// The liar who made it up.
+    made_up_by: Option<SeatName>,
 }
 
 impl Names {
@@ -57,7 +60,13 @@ impl Names {
             let digest = request.digest().to_string();
             let mut copies = recording.copies.iter();
             let digested = few && copies.any(|copy| stands_in(&copy.text, &digest));
-            Value { name, request: *request, texts: [digest, text], digested }
+            let names_it = |copy: &&SentCopy| {
+                copy.lie.is_some() && (stands_in(&copy.text, &digest) || stands_in(&copy.text, &text))
+            };
+            let asked_for = !few || recording.requests.contains(request);
+            let liar = if asked_for { None } else { recording.copies.iter().find(names_it) };
+            let made_up_by = liar.map(|copy| copy.src);
+            Value { name, request: *request, texts: [digest, text], digested, made_up_by }
         };
         let values: Vec<Value> = known.iter().enumerate().map(value).collect();
         let texts =
@@ -83,11 +92,19 @@ impl Names {
 
     /// What the names mean, a line each. Those of many values mean what they say.
     pub(super) fn legend(&self) -> Vec<String> {
-        let line = |Value { name, request, texts, digested }: &Value| {
+        let line = |Value { name, request, texts, digested, made_up_by }: &Value| {
+            let Request { client, op, .. } = request;
             // The upper bits tell the streams of a twin's instances apart.
             let number = request.ts & 0xff_ffff;
             let digest = if *digested { format!(" (digest {})", texts[0]) } else { String::new() };
-            format!("{name} = request {number} of {}, \"{}\"{digest}", request.client, request.op)
+            match made_up_by {
+                Some(liar) if liar.node == *client => format!("{name} = \"{op}\", made up by {liar}{digest}"),
+                Some(liar) => format!("{name} = \"{op}\", made up by {liar} in the name of {client}{digest}"),
+                None if client.is_client() => {
+                    format!("{name} = request {number} of {client}, \"{op}\"{digest}")
+                }
+                None => format!("{name} = value {number} of {client}, \"{op}\"{digest}"),
+            }
         };
         self.values.iter().take_while(|_| self.values.len() <= LETTERS).map(line).collect()
     }

@@ -52,7 +52,7 @@ impl Run {
 
     /// The same in sentences.
     pub(super) fn later_view(&self, succession: &Succession<'_>) -> Vec<String> {
-        let Succession { old, new, view, proposal, told, .. } = succession;
+        let Succession { old, new, view, slot, proposal, told } = succession;
         let sender = proposal.src;
         let message = self.names.short(&proposal.text);
         let leads = self.leads(sender.node, *view);
@@ -80,13 +80,25 @@ impl Run {
                 words.join("; "),
                 if known { String::new() } else { format!(" None of them tells of {old}.") },
                 match self.higher(succession) {
-                    Some((_, view)) => {
-                        format!(" The highest view wins, so {new} of view {view} went before {old}.")
+                    Some((_, claimed, _)) => {
+                        let begun = if claimed < view.0 { String::new() } else {
+                            format!(" The claim cannot be true: view {claimed} had not begun.")
+                        };
+                        format!(" The highest view wins, so {new} of view {claimed} was preferred to {old}.{begun}")
                     }
                     None => String::new(),
                 }
             ));
         }
+        let decisions = self.decisions();
+        let own = decisions
+            .iter()
+            .find(|d| d.seat == sender && d.slot == *slot && d.value == *old && d.step < proposal.sent);
+        lines.extend(
+            own.filter(|_| self.is_correct(sender)).map(|own| {
+                format!("{sender} had itself decided {old} in slot {slot}, at step {}.", own.step)
+            }),
+        );
         lines
     }
 
@@ -98,8 +110,8 @@ impl Run {
         }
     }
 
-    /// Who claimed the new value for a higher view than anybody did the old one, and for which.
-    fn higher<'a>(&self, succession: &Succession<'a>) -> Option<(&'a SentCopy, u32)> {
+    /// Who claimed the new value for a higher view than anybody did the old one, for which, and the other's.
+    fn higher<'a>(&self, succession: &Succession<'a>) -> Option<(&'a SentCopy, u32, u32)> {
         let Succession { old, new, told, .. } = succession;
         let claims = told.iter().flat_map(|copy| {
             self.names
@@ -109,7 +121,7 @@ impl Run {
         });
         let best = |value: &str| claims.clone().filter(|claim| claim.1 == value).max_by_key(|claim| claim.2);
         let (old, (copy, _, view)) = (best(old)?, best(new)?);
-        (view > old.2).then_some((copy, view))
+        (view > old.2).then_some((copy, view, old.2))
     }
 
     /// The same in a sentence.
@@ -121,10 +133,10 @@ impl Run {
         let why = match (told.is_empty(), tells.is_empty(), self.higher(succession)) {
             (true, ..) => String::new(),
             (_, true, _) => format!(": none of the {kind}s that it went by tells of {old}"),
-            (.., Some((copy, view))) => {
+            (.., Some((copy, view, lower))) => {
                 let lie = if copy.lie.is_some() { ", a lie," } else { "" };
                 format!(
-                    ": the {kind} of {}{lie} claims {new} for a higher view, {view}, than the others claim {old}",
+                    ": the {kind} of {}{lie} claims {new} for view {view}, the others claim {old} for view {lower} only",
                     copy.src
                 )
             }

@@ -17,10 +17,15 @@ impl Run {
             }
         }
         lines.extend(self.in_common(&first, &second));
-        lines.extend([&first, &second].into_iter().filter_map(|ballot| self.miscounted(ballot)));
+        let miscounted = [&first, &second].into_iter().filter_map(|ballot| self.miscounted(ballot));
+        let miscounted: Vec<String> = miscounted.collect();
+        let parting = miscounted.is_empty().then(|| self.parting(Some(one.slot))).flatten();
+        lines.extend(miscounted);
         lines.extend(self.indistinct(&first, &second));
         let succession = self.succession(&first, &second);
         lines.extend(succession.iter().flat_map(|succession| self.later_view(succession)));
+        lines.extend(self.late_reasons());
+        lines.extend(parting);
         lines
     }
 
@@ -30,10 +35,12 @@ impl Run {
         let (first, second) = (one.decision.voters, two.decision.voters);
         let both = first.and(second);
         let common = if both.is_empty() { "nobody".to_owned() } else { and(both.iter()) };
-        let mut lines = vec![match first.len().min(second.len()) >= quorum && 2 * quorum > n + f {
+        let enough = first.len().min(second.len()) >= quorum && 2 * quorum > n + f;
+        let miscounted = [one, two].into_iter().any(|ballot| !self.others(ballot).is_empty());
+        let mut lines = vec![match enough && !miscounted {
             true => format!(
-                "Any two sets of {quorum} out of {n} replicas have a correct one in common, which should not help to \
-                 decide two values. These have {common} in common:"
+                "Any two sets of {quorum} out of {n} replicas have a correct one in common, so that two values should not \
+                 both be decided. These two have {common} in common:"
             ),
             false => format!(
                 "The two sets of voters have {common} in common{}",
@@ -63,21 +70,24 @@ impl Run {
         });
         let quorum = self.quorum();
         let few = [one, two].into_iter().filter(|decision| decision.voters.len() < quorum).map(|decision| {
-            let Decision { seat, value, voters, .. } = decision;
+            let Decision { seat, value, .. } = decision;
             let again = [&first, &second].into_iter().find(|ballot| ballot.decision.seat == *seat);
             let again = again.map_or_else(String::new, |ballot| self.repeated(ballot));
-            format!("{seat} decided {value} on the votes of {} alone{again}", and(voters.iter()))
+            format!("{seat} decided {value} on the votes of {} alone{again}", and(self.voters(decision)))
         });
         let few: Vec<String> = few.collect();
         let few = (!few.is_empty()).then(|| format!("{}; a quorum is {quorum}.", and(few)));
         let view = self.succession(&first, &second).map(|succession| self.view_in_short(&succession));
-        miscounted.or(few).or(view).or_else(|| self.indistinct(&first, &second))
+        let mut words: Vec<String> =
+            miscounted.or(few).or(view).or_else(|| self.indistinct(&first, &second)).into_iter().collect();
+        words.extend(self.late_reasons());
+        (!words.is_empty()).then(|| words.join(" "))
     }
 
     /// `At step 43 p2 decided B in slot 2, on the COMMITs of p1, p2 and p3 in view 0.`
     pub(super) fn decided(&self, decision: &Decision) -> String {
-        let Decision { seat, slot, step, value, voters, .. } = decision;
-        let (ballot, voters) = (self.ballot(decision), and(voters.iter()));
+        let Decision { seat, slot, step, value, .. } = decision;
+        let (ballot, voters) = (self.ballot(decision), and(self.voters(decision)));
         let votes = match ballot.kind {
             Some(kind) => {
                 let view = if self.has_views() { format!(" in view {}", ballot.view) } else { String::new() };
@@ -125,7 +135,7 @@ impl Run {
             let vote = votes.and_then(|(_, votes)| votes.last())?;
             let said = match self.named(vote).as_slice() {
                 [] => self.names.short(&vote.text),
-                named => named.join("/"),
+                named => format!("for {}", and(named)),
             };
             let to = ballot.kind.map_or_else(String::new, |_| format!(" to {}", ballot.decision.seat));
             Some((said, vote.round.map_or(ballot.view, |key| key.view), to))
@@ -139,10 +149,10 @@ impl Run {
                 format!("voted {a},{to_a} and{to_b} alike")
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) if to_a == to_b => {
-                format!("voted twice{}, {a} and then {b}", view(in_a))
+                format!("voted for both{}, {a} and then {b}", view(in_a))
             }
             (Some((a, in_a, to_a)), Some((b, _, to_b))) => {
-                format!("voted twice{}, {a}{to_a} and {b}{to_b}", view(in_a))
+                format!("voted for both{}, {a}{to_a} and {b}{to_b}", view(in_a))
             }
             (Some((a, _, to)), None) | (None, Some((a, _, to))) => {
                 format!("voted {a}{to}; no message has its other vote")

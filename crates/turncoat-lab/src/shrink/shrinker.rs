@@ -8,6 +8,7 @@ use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::record::Recording;
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Expect, Scenario, Seed};
+use turncoat_core::sim::Moment;
 
 use super::rank::Rank;
 use super::{Budget, Keep, LONG, ShrinkError, Shrunk, Size, Step, Stopped};
@@ -165,7 +166,8 @@ impl<'a> Shrinker<'a> {
     fn show(&mut self, scenario: &Scenario) -> Option<(Violation, Outcome)> {
         self.executions += 1;
         let target = self.target;
-        let outcome = self.runner.execute_until(scenario, &|violation| target.ends(violation)).ok()?;
+        let mut shown = |moment: &dyn Moment| moment.violations().iter().any(|found| target.ends(found));
+        let outcome = self.runner.watch(scenario, &mut shown).ok()?;
         self.executions += outcome.steps / LONG;
         let violation = target.find(&outcome)?.clone();
         (violation.step <= self.soon()).then_some((violation, outcome))

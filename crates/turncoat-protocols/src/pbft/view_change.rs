@@ -142,7 +142,8 @@ impl Replica {
         }
         let claimed = highest.filter(|_| flags.min_s_minimum).map_or(min_s, |vote| vote.h);
         let max_s = best.keys().next_back().map_or(claimed, |&last| last.max(claimed));
-        assert!(max_s.0 - min_s.0 <= O_MAX, "no room for a NEW-VIEW with {} proposals", max_s.0 - min_s.0);
+        let gap = max_s.0 - min_s.0;
+        assert!(gap <= O_MAX, "no room for the {gap} proposals that the votes of a NEW-VIEW call for");
         let proposals = (min_s.0..max_s.0).map(|before| Slot(before + 1)).map(|seq| match best.get(&seq) {
             Some(pp) => PrePrepare { view: w, seq, digest: pp.digest, request: pp.request },
             None => PrePrepare { view: w, seq, digest: Digest::NULL, request: None },

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use turncoat::core::ids::SeatName;
 use turncoat::core::record::Arrival;
 use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::runner::Entry;
-use turncoat::lab::explain::{Chart, Explanation, Item, Sign};
+use turncoat::lab::explain::{Arrow, Chart, Explanation, Item, Sign};
 use turncoat::lab::suite::Bug;
 use turncoat::{Property, Scenario, Seed, strategies};
 
@@ -226,8 +227,15 @@ fn the_short_chart_is_a_part_of_the_whole() {
         let explanation = explain(&bug.witness);
         let short = explanation.drawing();
         let whole = explanation.whole().drawing();
-        let mut rest = whole.arrows.iter();
-        assert!(short.arrows.iter().all(|arrow| rest.any(|other| other == arrow)), "{}", bug.id);
+        // Columns of clients to whom nothing happens are left out, so that places differ.
+        let named = |chart: &Chart| -> Vec<(SeatName, SeatName, Arrow)> {
+            let name = |place: usize| chart.lifelines[place].name;
+            let arrows = chart.arrows.iter();
+            arrows.map(|a| (name(a.from), name(a.to), Arrow { from: 0, to: 0, ..a.clone() })).collect()
+        };
+        let whole = named(&whole);
+        let mut rest = whole.iter();
+        assert!(named(&short).iter().all(|arrow| rest.any(|other| other == arrow)), "{}", bug.id);
         assert!(
             short
                 .items()

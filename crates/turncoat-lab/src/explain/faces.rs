@@ -1,0 +1,132 @@
+//! Liars with two faces: second instances of a node, and what they told whom.
+
+use std::collections::BTreeMap;
+
+use turncoat_core::fault::{Edit, Effect, Form, Persona};
+use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::record::SentCopy;
+
+use super::blame::receivers;
+use super::read::{Run, received};
+use super::words::{and, count};
+
+impl Run {
+    /// Second instances of a liar, and what they said.
+    pub(super) fn faces(&self, node: NodeId) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.scenario.adversary.twins.contains(node) {
+            lines.push(format!(
+                "{node} runs twice with one key, as {node}.a and {node}.b, each of which keeps to the protocol by itself."
+            ));
+        }
+        lines.extend(self.personas(node).map(face));
+        if !lines.is_empty() {
+            lines.push(format!("{}.", self.heard_by(node).join("; ")));
+            lines.push(match self.contradiction(node) {
+                Some(told) => format!("They contradict each other: {told}."),
+                None => "In no round did others hear them name different values.".to_owned(),
+            });
+        }
+        lines
+    }
+
+    /// The same in a few words.
+    pub(super) fn faces_in_short(&self, node: NodeId) -> Option<String> {
+        let two = self.scenario.adversary.twins.contains(node) || self.personas(node).next().is_some();
+        let faces = count(self.heard_by(node).len(), "face", "faces");
+        two.then(|| match self.contradiction(node) {
+            Some(told) => format!("had {faces}: {told}"),
+            None => {
+                let heard = self.heard_by(node).join("; ");
+                format!("had {faces}, which never named different values in one round ({heard})")
+            }
+        })
+    }
+
+    /// Whether a message was put off by a face that takes requests in another order.
+    pub(super) fn put_off(&self, copy: &SentCopy) -> bool {
+        let second = self.recording.standings.iter().rfind(|standing| standing.seat.node == copy.dst.node);
+        let swaps = self.personas(copy.dst.node).any(|persona| persona.edits.contains(&Edit::OwnOrder));
+        swaps && copy.src.node.is_client() && second.is_some_and(|standing| standing.seat == copy.dst)
+    }
+
+    fn personas(&self, node: NodeId) -> impl Iterator<Item = &Persona> {
+        self.scenario.adversary.faults.iter().filter_map(move |fault| match &fault.effect {
+            Effect::Persona(persona) if persona.of == node => Some(persona),
+            _ => None,
+        })
+    }
+
+    /// Who heard which instance of a liar.
+    fn heard_by(&self, node: NodeId) -> Vec<String> {
+        let seats = self.recording.standings.iter().map(|standing| standing.seat);
+        let words = seats.filter(|seat| seat.node == node).map(|seat| {
+            let own = self.told_by(seat);
+            format!("{seat} was heard by {}", receivers(&own))
+        });
+        words.collect()
+    }
+
+    /// What others heard of an instance in time.
+    fn told_by(&self, seat: SeatName) -> Vec<&SentCopy> {
+        let in_time = |copy: &&SentCopy| received(copy).is_some_and(|step| step <= self.last_step());
+        let own = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.dst.node != seat.node);
+        own.filter(in_time).collect()
+    }
+
+    /// The first messages of one round in which two faces named different values, and to whom.
+    pub(super) fn contradiction(&self, node: NodeId) -> Option<String> {
+        let seats = self.recording.standings.iter().map(|standing| standing.seat);
+        let told: Vec<&SentCopy> =
+            seats.filter(|seat| seat.node == node).flat_map(|seat| self.told_by(seat)).collect();
+        // What each face said first in a round.
+        let mut said: BTreeMap<_, Vec<&SentCopy>> = BTreeMap::new();
+        for copy in told.iter().filter(|copy| copy.round.is_some()) {
+            let same = said.entry((copy.round, copy.kind)).or_default();
+            if !same.iter().any(|known| known.src == copy.src) {
+                same.push(copy);
+            }
+        }
+        let (one, two) = said.values().find_map(|same| match same.as_slice() {
+            &[one, two, ..] if self.named(one) != self.named(two) => Some((one, two)),
+            _ => None,
+        })?;
+        let words = |copy: &SentCopy| {
+            let same: Vec<&SentCopy> = told
+                .iter()
+                .copied()
+                .filter(|other| (other.src, &other.text) == (copy.src, &copy.text))
+                .collect();
+            format!("{} told {} {}", copy.src, receivers(&same), self.names.short(&copy.text))
+        };
+        Some(format!("{}, and {}", words(one), words(two)))
+    }
+}
+
+/// A second face in words.
+fn face(persona: &Persona) -> String {
+    let Persona { of, to, edits, form, .. } = persona;
+    let edits = edits.iter().map(|edit| match edit {
+        Edit::OwnOrder => "takes the first two requests that reach it in the other order".to_owned(),
+        Edit::Sub { slot, .. } => format!("believes that slot {slot} is for another request"),
+        Edit::World { slot, .. } => {
+            format!("believes that slot {slot} is for another request, and that all vote for that")
+        }
+        Edit::Forget(slot) => format!("believes that slot {slot} never was"),
+        Edit::Stale(slot) => format!("believes that slot {slot} and later ones never were"),
+        Edit::Mute => "says nothing".to_owned(),
+    });
+    let believes = match edits.collect::<Vec<_>>() {
+        edits if edits.is_empty() => "believes what it hears itself".to_owned(),
+        edits => and(edits),
+    };
+    match form {
+        Form::Instance => {
+            format!(
+                "{of} has a second face with the same key, which speaks to {} in the place of the first: it {believes}.",
+                and(to)
+            )
+        }
+        Form::Outgoing => format!("To {} {of} speaks like one that {believes}.", and(to)),
+    }
+}
