@@ -1,6 +1,8 @@
 //! Fewer faults, and narrower ones.
 
-use turncoat_core::fault::{Effect, Fault, Mutate, Names, RoundSource, Span, When};
+use turncoat_core::fault::{
+    Edit, Effect, Fault, Form, Mutate, Names, Originate, Persona, RoundSource, Span, When,
+};
 use turncoat_core::ids::{NodeId, SeatName, Time};
 use turncoat_core::scenario::{Scenario, Seed};
 
@@ -115,6 +117,13 @@ impl Shrinker<'_> {
             Effect::Deaf(nodes) => {
                 one_less(nodes).into_iter().map(|nodes| with(Effect::Deaf(nodes))).collect()
             }
+            Effect::Persona(face) => simpler_faces(face).into_iter().map(Effect::Persona).map(with).collect(),
+            Effect::Originate(made_up) => {
+                let named = self.entry.kinds.iter().filter(|_| made_up.mint.as_deref() == Some("all"));
+                let named = named.map(|&kind| Originate { mint: Some(kind.to_owned()), ..made_up.clone() });
+                let fewer = one_less(&made_up.to).into_iter().map(|to| Originate { to, ..made_up.clone() });
+                named.chain(fewer).map(Effect::Originate).map(with).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -202,8 +211,36 @@ impl Shrinker<'_> {
     }
 }
 
+/// A face that fewer hear, or that believes something simpler.
+fn simpler_faces(face: &Persona) -> Vec<Persona> {
+    let mut simpler = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Persona)| {
+        let mut face = face.clone();
+        change(&mut face);
+        simpler.push(face);
+    };
+    with(&|face| face.edits = vec![Edit::OwnOrder]);
+    with(&|face| (face.overlap, face.form) = (false, Form::Instance));
+    with(&|face| face.at_view_change = None);
+    with(&|face| face.at_view_change = Some(Vec::new()));
+    for to in one_less(&face.to) {
+        with(&|face| face.to.clone_from(&to));
+    }
+    for to in one_less(face.at_view_change.as_deref().unwrap_or(&[])) {
+        with(&|face| face.at_view_change = Some(to.clone()));
+    }
+    for edit in &face.edits {
+        if let Edit::Sub { slot, with: which } | Edit::World { slot, with: which } = *edit {
+            for (slot, which) in [(1, 0), (1, which), (slot, 0), (slot, which)] {
+                with(&|face| face.edits = vec![Edit::Sub { slot, with: which }]);
+            }
+        }
+    }
+    simpler
+}
+
 /// The list without each of its members, as long as one is left.
-fn one_less(list: &[SeatName]) -> Vec<Vec<SeatName>> {
+fn one_less<T: Copy>(list: &[T]) -> Vec<Vec<T>> {
     let without = |i| list.iter().enumerate().filter(|&(j, _)| i != j).map(|(_, &node)| node).collect();
     (0..list.len()).filter(|_| list.len() > 1).map(without).collect()
 }

@@ -23,8 +23,8 @@ pub(super) struct Rank {
     links: usize,
     /// Faults that name a step or a time, which small changes of a run shift.
     moments: usize,
-    /// Faults with values that a seed draws.
-    seeds: usize,
+    /// Faults with values that a seed draws, or with messages of any kind made up.
+    open: usize,
 }
 
 impl Rank {
@@ -32,8 +32,11 @@ impl Rank {
         let faults = &scenario.adversary.faults;
         let random = matches!(scenario.scheduler.name, SchedulerName::Sync | SchedulerName::Async);
         let moment = |fault: &&Fault| fault.when.step.is_some() || fault.when.time.is_some();
-        let seed =
-            |fault: &&Fault| matches!(fault.effect, Effect::Flip(_) | Effect::Mutate(Mutate::Drawn(_)));
+        let open = |fault: &&Fault| match &fault.effect {
+            Effect::Flip(_) | Effect::Mutate(Mutate::Drawn(_)) => true,
+            Effect::Originate(originate) => originate.mint.as_deref() == Some("all"),
+            _ => false,
+        };
         Self {
             chance: usize::from(random) + faults.iter().filter(|fault| drawn(fault)).count(),
             steps: faults.len() + scenario.scheduler.script.len(),
@@ -43,7 +46,7 @@ impl Rank {
             liars: scenario.adversary.byzantine.len() + scenario.adversary.twins.len(),
             links: faults.iter().map(|fault| links(scenario, fault)).sum(),
             moments: faults.iter().filter(moment).count(),
-            seeds: faults.iter().filter(seed).count(),
+            open: faults.iter().filter(open).count(),
         }
     }
 
@@ -75,9 +78,11 @@ fn links(scenario: &Scenario, fault: &Fault) -> usize {
     let among = |list: &[SeatName], all: usize| if list.is_empty() { all } else { list.len() };
     let to = among(&fault.when.to, all);
     match &fault.effect {
-        Effect::Mutate(_) | Effect::Originate(_) => {
-            among(&fault.when.from, scenario.adversary.byzantine.len()) * to
+        Effect::Mutate(_) => among(&fault.when.from, scenario.adversary.byzantine.len()) * to,
+        Effect::Originate(originate) => {
+            among(&fault.when.from, scenario.adversary.byzantine.len()) * to * originate.to.len()
         }
+        Effect::Persona(face) => face.to.len() + face.at_view_change.as_ref().unwrap_or(&face.to).len(),
         Effect::Drop | Effect::Hold | Effect::Delay(_) | Effect::Duplicate(_) | Effect::Flip(_) => {
             among(&fault.when.from, all) * to
         }
@@ -87,7 +92,7 @@ fn links(scenario: &Scenario, fault: &Fault) -> usize {
         }
         Effect::Isolate(inside) => 2 * inside.len() * scenario.cluster.n.saturating_sub(inside.len()),
         Effect::Deaf(deaf) => deaf.len() * all,
-        Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) | Effect::Persona(_) => 0,
+        Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) => 0,
     }
 }
 
