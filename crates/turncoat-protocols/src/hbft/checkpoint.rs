@@ -24,7 +24,8 @@ fn agreed<const PHASE: char>(
     skip_digest: bool,
 ) -> Option<(Checkpoint<PHASE>, NodeSet)> {
     if skip_digest {
-        return (votes.seen().len() >= quorum).then(|| (last.clone(), votes.seen()));
+        let genuine = last.history.iter().all(|placed| is_genuine(&placed.request));
+        return (genuine && votes.seen().len() >= quorum).then(|| (last.clone(), votes.seen()));
     }
     votes.winner(quorum).map(|(checkpoint, voters)| (checkpoint.clone(), voters))
 }

@@ -10,7 +10,8 @@
 //!
 //! **View change** (`view_change`). VIEW-CHANGE(v,C,P,Q,R) says what is stable, certified (P) and accepted (R). The new
 //! primary answers a quorum of them with NEW-VIEW(v,V,X,M): for each number the value with the greatest certificate or
-//! with enough votes of the highest view, or NULL. All accept M anew in the new view; it commits nothing by itself.
+//! with enough votes of the highest view, or NULL (`carry_over`). All accept M anew in the new view; it commits nothing by
+//! itself.
 //!
 //! As published, COMMITs of 2f+1 of 3f+1 commit, which two steps cannot bear (Shrestha et al., 2019); a stable checkpoint
 //! ends a view change that is under way (Birke, 2025); and more. Rules R1 to R10 repair it with n = 3f+1 (all COMMITs, or
@@ -22,6 +23,7 @@
 
 use turncoat_core::prelude::*;
 
+mod carry_over;
 mod checkpoint;
 mod client;
 mod flags;

@@ -193,7 +193,9 @@ impl Replica {
             if facts.proposal.is_none() {
                 cx.mark("adopt-commits");
             }
-            self.accept(next, value, cx);
+            if !self.accept(next, value, cx) {
+                break;
+            }
         }
         if self.config.flags.checkpoint_over_hole {
             self.accept_over_hole(cx);
@@ -213,12 +215,14 @@ impl Replica {
     }
 
     /// Accepts a value, speculatively: replies, and sends COMMIT. A request that stands elsewhere is a primary's lie.
-    pub(super) fn accept(&mut self, seq: Slot, request: Value, cx: &mut Cx<'_>) {
+    /// Says whether it was accepted.
+    pub(super) fn accept(&mut self, seq: Slot, request: Value, cx: &mut Cx<'_>) -> bool {
         if !self.takes_part() {
-            return;
+            return false;
         }
         if request.is_some_and(|request| self.place(&request).is_some_and(|other| other != seq)) {
-            return self.start_view_change(self.view.next(), cx);
+            self.start_view_change(self.view.next(), cx);
+            return false;
         }
         self.spec.insert(seq, Accepted { seq, request, view: self.view });
         self.raise_seq();
@@ -226,6 +230,7 @@ impl Replica {
         if seq.0.is_multiple_of(self.config.checkpoint) && !self.config.flags.commit_log {
             self.checkpoint_is_due(seq, cx);
         }
+        true
     }
 
     /// Replies, and sends COMMIT.

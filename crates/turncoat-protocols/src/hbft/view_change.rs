@@ -1,14 +1,10 @@
-//! The view change (R6 to R8): VIEW-CHANGE, NEW-VIEW, and what of the old views is carried over.
-
-use std::cmp::Reverse;
+//! The view change (R6 to R8): VIEW-CHANGE, NEW-VIEW, and how a view begins.
 
 use turncoat_core::prelude::*;
 
-use super::messages::{
-    Accepted, Cer1, Cer2, Checkpoint, Msg, NewView, Placed, Value, ViewChange, Voted, at, digest, is_genuine,
-};
+use super::messages::{Accepted, Checkpoint, Msg, NewView, Placed, ViewChange, Voted};
 use super::replica::Replica;
-use super::{Config, Cx, Timer};
+use super::{Cx, Timer};
 
 impl Replica {
     // --- VIEW-CHANGE (R6) -------------------------------------------------------------------------------------
@@ -51,7 +47,7 @@ impl Replica {
         if let Some(view) = smallest.filter(|_| later.len() >= cx.cluster().weak()) {
             return self.start_view_change(view, cx);
         }
-        if !self.changing {
+        if self.vote <= self.view {
             return;
         }
         // R5: the timer starts when a quorum wants this view or a later one; a lone replica does not run ahead.
@@ -158,100 +154,5 @@ impl Replica {
         }
         let seq = history.last().map_or(Slot(0), |placed| placed.seq);
         Checkpoint { view: m.view, seq, history: Arc::new(history) }
-    }
-}
-
-/// What follows from VIEW-CHANGEs. Nobody needs anything of its own for that.
-impl Config {
-    /// Whether a quorum has signed it.
-    fn is_proof<T>(&self, cert: &Cert<T>, cluster: &Cluster) -> bool {
-        cert.voters().and(cluster.replicas()).len() >= self.quorum(cluster)
-    }
-
-    /// C and P are proved, R is within the window above C, and all of them are of earlier views.
-    fn is_good(&self, m: &ViewChange, cluster: &Cluster) -> bool {
-        let low = m.stable.as_ref().map_or(Slot(0), |stable| stable.seq);
-        let high = Slot(low.0.saturating_add(self.window));
-        let mut last = low;
-        let good = |own: &Accepted| {
-            let in_order = std::mem::replace(&mut last, own.seq) < own.seq && own.seq <= high;
-            in_order && own.view < m.view && is_genuine(&own.request)
-        };
-        let certified = |p: &Cer1| self.is_proof(p, cluster) && p.view < m.view;
-        let stable = |c: &Cer2| self.is_proof(c, cluster) && c.view < m.view;
-        let unchecked = self.flags.vc_unchecked;
-        let proved = m.certified.as_ref().is_none_or(certified) && m.stable.as_ref().is_none_or(stable);
-        (proved || unchecked) && m.accepted.iter().all(good)
-    }
-
-    /// X: the highest stable checkpoint in V, or the primary's own.
-    fn base<'a>(&self, votes: &'a [Voted], own: Option<&'a Cer2>) -> Option<&'a Cer2> {
-        let highest = votes.iter().filter_map(|vote| vote.stable.as_ref()).max_by_key(|stable| stable.seq);
-        if self.flags.base_own_stable { own } else { highest }
-    }
-
-    /// M: the history of X, and for each number above it that somebody mentions the value that goes on, or NULL.
-    fn carry_over(&self, votes: &[Voted], base: Option<&Cer2>, cluster: &Cluster) -> Vec<Placed> {
-        let low = base.map_or(Slot(0), |base| base.seq);
-        let certified: Vec<&Cer1> = self.certificates(votes, cluster);
-        let accepted = votes.iter().flat_map(|vote| &vote.accepted).map(|own| own.seq);
-        let high = Slot(low.0.saturating_add(self.window));
-        let top = certified.iter().map(|p| p.seq).chain(accepted).max().map_or(low, |top| top.min(high));
-        let chosen: Vec<(u64, Placed)> = (low.0..top.0)
-            .map(|before| Slot(before + 1))
-            .map(|seq| {
-                let (rank, request) = self.choose(seq, votes, &certified, cluster);
-                (rank, Placed { seq, request })
-            })
-            .collect();
-        let history = base.map_or(&[][..], |base| &base.history);
-        // A request that stands twice keeps the place with the highest rank; if they are equal, the lower one.
-        let elsewhere = |&(rank, placed): &(u64, Placed)| {
-            let Some(request) = placed.request.filter(|_| !self.flags.new_view_duplicates) else {
-                return false;
-            };
-            let same = |other: &Placed| other.request.is_some_and(|other| other.id() == request.id());
-            let beats =
-                |&(other, place): &(u64, Placed)| (other, Reverse(place.seq)) > (rank, Reverse(placed.seq));
-            history.iter().any(same) || chosen.iter().any(|other| same(&other.1) && beats(other))
-        };
-        let kept = |entry: &(u64, Placed)| match elsewhere(entry) {
-            true => Placed { request: None, ..entry.1 },
-            false => entry.1,
-        };
-        history.iter().copied().chain(chosen.iter().map(kept)).collect()
-    }
-
-    /// The certificates that count: all of them, each for the slots that it covers.
-    fn certificates<'a>(&self, votes: &'a [Voted], cluster: &Cluster) -> Vec<&'a Cer1> {
-        let all: Vec<&Cer1> = votes.iter().filter_map(|vote| vote.certified.as_ref()).collect();
-        if !self.flags.certificate_needs_all {
-            return all;
-        }
-        // What `certificate_needs_all` does instead.
-        let Some(first) = all.first() else { return all };
-        let equal = all.len() == votes.len() && all.iter().all(|p| p.history == first.history);
-        let prepared = |vote: &&Voted| vote.checkpoint.as_ref().is_some_and(|q| q.seq == first.seq);
-        let good = equal && votes.iter().filter(prepared).count() >= cluster.weak();
-        if good { vec![*first] } else { Vec::new() }
-    }
-
-    /// The value that goes on in a slot, with its rank: twice the view, and one more for a certificate.
-    fn choose(&self, seq: Slot, votes: &[Voted], certified: &[&Cer1], cluster: &Cluster) -> (u64, Value) {
-        let need = self.votes(cluster);
-        let covering = certified.iter().filter(|p| p.seq >= seq);
-        let by_certificate = covering.map(|p| (2 * u64::from(p.view.0) + 1, at(&p.history, seq)));
-        let entries = votes.iter().flat_map(|vote| vote.accepted.iter().find(|own| own.seq == seq));
-        let entries: Vec<&Accepted> = entries.collect();
-        let by_votes = entries.iter().filter_map(|own| {
-            let mut views: Vec<View> =
-                entries.iter().filter(|other| other.request == own.request).map(|other| other.view).collect();
-            views.sort_unstable_by_key(|&view| Reverse(view));
-            let view = views.get(need - 1)?;
-            let rank = if self.flags.votes_without_view { 0 } else { 2 * u64::from(view.0) };
-            Some((rank, own.request))
-        });
-        let best = by_certificate.chain(by_votes).max_by_key(|(rank, value)| (*rank, Reverse(digest(value))));
-        best.unwrap_or((0, None))
     }
 }
