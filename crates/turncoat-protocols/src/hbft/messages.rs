@@ -96,11 +96,14 @@ pub struct Reply {
     pub(super) is_final: bool,
 }
 
-/// PANIC(d, m): somebody waits for this request. The paper sends the digest alone.
+/// PANIC(d, m): somebody waits for this request. The paper sends the digest alone. As in the experiments with hBFT, no
+/// liar changes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 #[part(labels(d, m))]
 pub struct Panic {
+    #[part(skip)]
     pub(super) digest: Digest,
+    #[part(skip)]
     pub(super) request: Value,
 }
 
