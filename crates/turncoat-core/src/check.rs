@@ -193,6 +193,9 @@ impl Ledger {
             }),
             Some(_) => {}
         }
+        if let Some(&(held, client)) = self.receipts.get(&slot).filter(|(held, _)| *held != id) {
+            self.violate(contradicted(client, held, node, id, slot, step));
+        }
         let integrity = |rule, detail| Violation {
             property: Property::Integrity,
             rule,
@@ -255,6 +258,10 @@ impl Ledger {
         }
         self.completed.insert((request.client, request.ts));
         let Some((slot, id)) = receipt else { return };
+        if let Some(&(decided, seat)) = self.first.get(&slot).filter(|(decided, _)| *decided != id) {
+            let node = self.seat_nodes[seat.index()];
+            self.violate(contradicted(request.client, id, node, decided, slot, step));
+        }
         match self.receipts.insert(slot, (id, request.client)) {
             Some((other, client)) if other != id => self.violate(Violation {
                 property: Property::ClientAgreement,
@@ -313,6 +320,18 @@ impl Ledger {
                 live.all(|seat| self.last[seat.index()].is_some_and(|last| last.0 >= height))
             }
         }
+    }
+}
+
+/// A client believes something else to be decided than a correct replica has decided.
+fn contradicted(client: NodeId, held: Digest, node: NodeId, id: Digest, slot: Slot, step: u64) -> Violation {
+    Violation {
+        property: Property::ClientAgreement,
+        rule: "decided",
+        nodes: smallvec![client, node],
+        slot: Some(slot),
+        step,
+        detail: format!("slot {slot}: {client} holds a result for {held}, {node} decided {id}"),
     }
 }
 

@@ -64,7 +64,9 @@ impl Property {
             Self::Validity => "every decided request was submitted by a client",
             Self::Termination => "every request of a correct client completes once the network is calm",
             Self::Crashed => "no correct node crashes on what it receives",
-            Self::ClientAgreement => "no two clients hold results that contradict each other",
+            Self::ClientAgreement => {
+                "no client holds a result that another client or a correct replica contradicts"
+            }
             Self::Custom => "the protocol's own invariants",
         }
     }

@@ -6,10 +6,11 @@
 
 use turncoat_core::runner::Entry;
 
+pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries()].concat()
+    [pbft::entries(), hotstuff::entries(), hbft::entries()].concat()
 }

@@ -4,6 +4,16 @@ mod chain;
 mod mutations;
 mod stage;
 
+mod hbft {
+    mod attacks_published;
+    mod attacks_rules;
+    mod checkpoints;
+    mod normal;
+    mod random;
+    mod stage;
+    mod view_change;
+}
+
 mod hotstuff {
     mod attacks;
     mod basic;

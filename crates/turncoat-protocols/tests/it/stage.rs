@@ -146,7 +146,7 @@ pub(crate) fn expect(s: &Story<Pbft>, who: &[&str], field: &str, value: impl Int
 }
 
 /// Asserts that the logs of several replicas hold these operations from slot 1 on.
-pub(crate) fn expect_logs(s: &Story<Pbft>, who: &[&str], ops: &[impl AsRef<str>]) {
+pub(crate) fn expect_logs<P: Protocol>(s: &Story<P>, who: &[&str], ops: &[impl AsRef<str>]) {
     let ops: Vec<&str> = ops.iter().map(AsRef::as_ref).collect();
     for who in who {
         s.expect_log(who, &ops);

@@ -1,0 +1,206 @@
+//! hBFT (Duan, Peisert, Levitt; TDSC 2015), repaired, and as published: speculation with help from the clients.
+//!
+//! **Agreement** (`replica`). The primary of view v gives each request a number n and sends PREPARE(v,n,m). A replica that
+//! accepts it replies to the client at once, and sends COMMIT(v,n,m). f+1 COMMITs are as good as the PREPARE. With
+//! equal COMMITs of *all* replicas the request is committed; with as many equal replies the client is done.
+//!
+//! **Checkpoints** (`checkpoint`). Every K slots, or when a client panics, the primary sends its whole history M:
+//! CHECKPOINT-I. Who has the same sends CHECKPOINT-II; a quorum of these is a certificate, CER1, and sends CHECKPOINT-III;
+//! a quorum of those, CER2, commits M. So requests are committed also if a replica is silent, and who lags catches up.
+//!
+//! **View change** (`view_change`). VIEW-CHANGE(v,C,P,Q,R) says what is stable, certified (P) and accepted (R). The new
+//! primary answers a quorum of them with NEW-VIEW(v,V,X,M): for each number the value with the greatest certificate or
+//! with enough votes of the highest view, or NULL (`carry_over`). All accept M anew in the new view; it commits nothing by
+//! itself.
+//!
+//! As published, COMMITs of 2f+1 of 3f+1 commit, which two steps cannot bear (Shrestha et al., 2019); a stable checkpoint
+//! ends a view change that is under way (Birke, 2025); and more. Rules R1 to R10 repair it with n = 3f+1 (all COMMITs, or
+//! else a checkpoint, commit) or with n = 5f+1 (`hbft-5f1`: 4f+1 of everything). Each rule left out is a flag; what was
+//! published is all of them but the seeded ones (`hbft-paper`). Its timer for checkpoints, which ends at CHECKPOINT-I, and
+//! its pause after a NEW-VIEW are left out: neither shows.
+//!
+//! No rule sends anything again but the client: a run with losses may be stuck.
+
+use turncoat_core::prelude::*;
+
+mod carry_over;
+mod checkpoint;
+mod client;
+mod flags;
+mod lies;
+mod messages;
+mod replica;
+mod view_change;
+
+pub use client::Client;
+pub use flags::Flags;
+pub use messages::Msg;
+pub use replica::Replica;
+
+use messages::{Commit, digest};
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Hbft;
+
+pub(crate) type Cx<'a> = Context<'a, Hbft>;
+
+turncoat_core::config! {
+    /// Parameters; times are in ticks.
+    pub struct Config {
+        /// K: slots between two checkpoints.
+        pub checkpoint: u32 = 2,
+        /// How far numbers may run ahead of the stable checkpoint.
+        pub window: u32 = 200,
+        /// Whether n is 5f+1 or more, and 4f+1 replicas are enough for everything.
+        pub five_f: bool = false,
+        /// Whether COMMITs carry the PREPARE that they follow: one of them is then as good as the PREPARE, and one that
+        /// contradicts it is enough for a view change.
+        pub almost_mac: bool = false,
+        /// How long a replica waits for a request to be committed.
+        pub request_timeout: Time = Time(1250),
+        /// How long a backup waits for a checkpoint to be stable.
+        pub checkpoint_timeout: Time = Time(625),
+        /// How long a backup waits for a checkpoint to start, if a client panics.
+        pub panic_timeout: Time = Time(375),
+        /// How long a replica waits for the first new view; twice that for the second in a row, and so on.
+        pub view_change_timeout: Time = Time(625),
+        /// Whether a NULL that is committed is shown to the checkers.
+        pub log_nulls: bool = true,
+        /// What is wrong.
+        pub flags: Flags = Flags::default(),
+    }
+}
+
+impl Config {
+    /// How many VIEW-CHANGEs, CHECKPOINT-II, CHECKPOINT-III make a quorum.
+    fn quorum(&self, cluster: &Cluster) -> usize {
+        match () {
+            () if self.flags.quorum_2f1_any_n => 2 * cluster.f + 1,
+            () if self.five_f => cluster.n - cluster.f,
+            () => cluster.quorum(),
+        }
+    }
+
+    /// How many equal COMMITs commit, and equal replies complete.
+    fn fast(&self, cluster: &Cluster) -> usize {
+        if self.flags.two_step_3f1 || self.five_f { self.quorum(cluster) } else { cluster.n }
+    }
+
+    /// How many entries of R make a NEW-VIEW take a value.
+    const fn votes(&self, cluster: &Cluster) -> usize {
+        if self.five_f { 2 * cluster.f + 1 } else { cluster.weak() }
+    }
+}
+
+/// The timers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub enum Timer {
+    /// This client's request is late.
+    Request(NodeId, u32),
+    /// The checkpoint of this slot is late.
+    Checkpoint(Slot),
+    /// The checkpoint that a client has asked for has not started.
+    Panic,
+    /// The new view is late.
+    ViewChange,
+    /// The client's.
+    Client(ClientTimer),
+}
+
+impl From<ClientTimer> for Timer {
+    fn from(timer: ClientTimer) -> Self {
+        Self::Client(timer)
+    }
+}
+
+impl Protocol for Hbft {
+    const NAME: &'static str = "hbft";
+    const ABOUT: &'static str = "hBFT, repaired: speculative, commits with all replicas or by checkpoints";
+    const FLAGS: &'static [Flag] = Flags::ALL;
+    const MARKS: &'static [&'static str] = &[
+        "view-change",
+        "new-view",
+        "new-view-null",
+        "stable-checkpoint",
+        "panic",
+        "adopt-commits",
+        "catch-up",
+    ];
+    /// The rounds of ByzzBench's oracle: PREPARE, COMMIT, REPLY.
+    const PHASES: u32 = 3;
+    type Msg = Msg;
+    type Timer = Timer;
+    type Replica = Replica;
+    type Client = Client;
+    type Config = Config;
+
+    fn bound(config: &Config, f: usize) -> usize {
+        if config.five_f { 5 * f + 1 } else { 3 * f + 1 }
+    }
+
+    fn validate(config: &Config) -> Result<(), String> {
+        let timeouts = [
+            config.request_timeout,
+            config.checkpoint_timeout,
+            config.panic_timeout,
+            config.view_change_timeout,
+        ];
+        let (k, window) = (config.checkpoint, config.window);
+        ensure(timeouts.into_iter().all(|time| time >= Time(1)), "timeouts are at least 1")?;
+        ensure(k >= 1, "`checkpoint` is at least 1")?;
+        ensure((k..=1 << 12).contains(&window), format!("`window` is from `checkpoint` = {k} to 4096"))
+    }
+
+    /// Requests are committed as they can be.
+    fn gap_free(_: &Config) -> bool {
+        false
+    }
+
+    /// The first view is 1.
+    fn origin() -> RoundKey {
+        RoundKey { view: View(1), slot: Slot(1), phase: 0 }
+    }
+
+    /// The rounds of Birke's thesis: PREPARE 2n-1, COMMIT 2n, CHECKPOINT n, VIEW-CHANGE and NEW-VIEW v; a REPLY has none.
+    fn number(key: RoundKey) -> u32 {
+        let n = key.slot.0;
+        match key.phase {
+            1 => n.saturating_mul(2).saturating_sub(1),
+            2 => n.saturating_mul(2),
+            4 => n,
+            5 | 6 => key.view.0,
+            _ => 0,
+        }
+    }
+
+    fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
+        Replica::new(*config)
+    }
+
+    fn client(_: NodeId, _: &Cluster, config: &Config, work: &ClientWork) -> Client {
+        Client::new(work, *config)
+    }
+
+    /// A COMMIT beside an own PREPARE.
+    fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
+        let Msg::Prepare(m) = like else { return None };
+        let request = Some(m.request);
+        let commit = Commit { view: m.view, seq: m.seq, digest: digest(&request), request, prepare: None };
+        (Msg::KINDS[usize::from(kind)] == "commit").then(|| Msg::Commit(signer.sign(commit)))
+    }
+}
+
+/// The protocol and its named variants.
+pub fn entries() -> Vec<Entry> {
+    let five_f = Config { five_f: true, ..Config::default() };
+    let paper = Config { flags: Flags::published(), ..Config::default() };
+    let v2 = Config { flags: Flags { v2_skip_digest: true, ..Flags::published() }, ..Config::default() };
+    let variant = Entry::variant::<Hbft>;
+    vec![
+        Entry::of::<Hbft>(),
+        variant("hbft-5f1", "hBFT, repaired with more replicas: commits with 4f+1 of 5f+1", &five_f),
+        variant("hbft-paper", "hBFT as published: all deviations but those that somebody has put in", &paper),
+        variant("hbft-v2", "hbft-paper whose checkpoints are compared by number alone", &v2),
+    ]
+}
