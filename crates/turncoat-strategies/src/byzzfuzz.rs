@@ -3,7 +3,7 @@
 //! One replica is Byzantine. Each of `d` network faults splits the replicas in one round, uniformly over all
 //! set partitions; each of `c` process faults lets the Byzantine replica lie to a uniform subset of the
 //! replicas in one round. Rounds are uniform in `1..=r`, and several faults may share one. A message is in the round
-//! of its sender, or in its own (`rounds=named`, as in the hBFT thesis). A lie does not
+//! of its sender, or in its own (`source=named`, as in the hBFT thesis). A lie does not
 //! cross a partition, unless `order=fair` (XRPL thesis, Algorithm 2) gives the round to the process fault.
 //!
 //! A round that is cut may never end, since who is cut off keeps sending in it. As in the paper's runs, partitions
@@ -36,7 +36,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "d", default: "1", about: "network faults: partitions" },
         Param { name: "r", default: "8", about: "faults happen in rounds 1 to r" },
         Param {
-            name: "rounds",
+            name: "source",
             default: "sender-max",
             about: "which round a message is in: sender-max, the highest that its sender has met, or named, its own",
         },
@@ -92,7 +92,7 @@ struct ByzzFuzz {
     c: u32,
     d: u32,
     r: u32,
-    rounds: RoundSource,
+    source: RoundSource,
     scope: Scope,
     order: Order,
     sampler: Sampler,
@@ -115,7 +115,7 @@ impl ByzzFuzz {
             c,
             d: params.number("d", 0..=MOST)?,
             r: params.number("r", 1..=MOST)?,
-            rounds: params.word("rounds")?,
+            source: params.word("source")?,
             scope: params.word("scope")?,
             order: params.word("order")?,
             sampler: params.word("sampler")?,
@@ -137,7 +137,7 @@ impl ByzzFuzz {
 
     fn network_fault(&self, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
         let round = Some(self.round(taken, rng)?);
-        let when = When { round, source: self.rounds, ..When::default() };
+        let when = When { round, source: self.source, ..When::default() };
         loop {
             let effect = draw::partition(&self.partitions, rng);
             let whole = matches!(&effect, Effect::Partition(blocks) if blocks.len() < 2);
@@ -159,7 +159,7 @@ impl ByzzFuzz {
             }
         };
         let effect = draw::lie(self.scope, &self.only, rng);
-        let when = When { round, source: self.rounds, from: vec![liar.into()], to, ..When::default() };
+        let when = When { round, source: self.source, from: vec![liar.into()], to, ..When::default() };
         (!when.to.is_empty()).then_some(Fault { when, effect })
     }
 }

@@ -35,7 +35,7 @@ fn an_error_says_what_would_be_right() {
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
             error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),
-            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
+            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, source=sender-max, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
         ),
         (
             error(&base, "byzzfuzz", &[("r", "0")]),
