@@ -4,13 +4,14 @@
 #   checks/determinism.sh [RUNS]       runs per campaign (300)
 #
 # Compares the fingerprint of the summary, which covers every event of every run, for each protocol, strategy and
-# scheduler that the command knows. Runs end after 2000 events: some would go on for long, and show no more.
+# scheduler that the command knows. Runs end after 2000 events: some would go on for long, and show no more. With less than 100
+# runs it is short: of the schedulers they take turns, and there is no other build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-300}
 
 cargo build --quiet --release -p turncoat-cli
-cargo build --quiet --workspace --bin turncoat
+[ "$runs" -lt 100 ] || cargo build --quiet --workspace --bin turncoat
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -42,7 +43,8 @@ compare() {
     first=$(fingerprint release 1)
     again=$(fingerprint release 1)
     threads=$(fingerprint release 2)
-    build=$(fingerprint debug 2)
+    build=$first
+    [ "$runs" -lt 100 ] || build=$(fingerprint debug 2)
     case $first in 0x*) ;; *) verdict=FAILED ;; esac
     [ "$first" = "$again" ] && [ "$first" = "$threads" ] && [ "$first" = "$build" ] || verdict=FAILED
     printf '%-13s %-9s %-6s %s %s\n' "$protocol" "$strategy" "$scheduler" "$first" "$verdict"
@@ -52,9 +54,14 @@ compare() {
     fi
 }
 
+mapfile -t schedulers < <(names schedulers)
+turn=0
 for protocol in $(names protocols); do
     for strategy in $(names strategies); do
-        for scheduler in $(names schedulers); do
+        turn=$((turn + 1))
+        for i in "${!schedulers[@]}"; do
+            [ "$runs" -ge 100 ] || [ $((turn % ${#schedulers[@]})) = "$i" ] || continue
+            scheduler=${schedulers[i]}
             compare
             cells=$((cells + 1))
         done
