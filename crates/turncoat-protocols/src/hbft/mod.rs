@@ -4,7 +4,7 @@
 //! accepts it replies to the client at once, and sends COMMIT(v,n,m). f+1 COMMITs are as good as the PREPARE. With
 //! equal COMMITs of *all* replicas the request is committed; with as many equal replies the client is done.
 //!
-//! **Checkpoints** (`checkpoint`). Every K slots, or when a client panics, the primary sends its whole history M:
+//! **Checkpoints** (`checkpoint`). Every K slots, or when a client panics (`panic`), the primary sends its whole history M:
 //! CHECKPOINT-I. Who has the same sends CHECKPOINT-II; a quorum of these is a certificate, CER1, and sends CHECKPOINT-III;
 //! a quorum of those, CER2, commits M. So requests are committed also if a replica is silent, and who lags catches up.
 //!
@@ -29,6 +29,7 @@ mod client;
 mod flags;
 mod lies;
 mod messages;
+mod panic;
 mod replica;
 mod view_change;
 
@@ -203,4 +204,47 @@ pub fn entries() -> Vec<Entry> {
         variant("hbft-paper", "hBFT as published: all deviations but those that somebody has put in", &paper),
         variant("hbft-v2", "hbft-paper whose checkpoints are compared by number alone", &v2),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(view: u32, slot: u32, phase: u8) -> RoundKey {
+        RoundKey { view: View(view), slot: Slot(slot), phase }
+    }
+
+    #[test]
+    fn rounds_are_counted_as_the_thesis_does_or_as_byzzbench_does() {
+        // By name: PREPARE and COMMIT of slots 1 and 2, a CHECKPOINT, a VIEW-CHANGE, a REPLY.
+        let keys = [
+            key(1, 1, 1),
+            key(1, 1, 2),
+            key(1, 2, 1),
+            key(1, 2, 2),
+            key(1, 2, 4),
+            key(2, 0, 5),
+            key(1, 1, 3),
+        ];
+        assert_eq!(keys.map(Hbft::number), [1, 2, 3, 4, 2, 2, 0]);
+        // By counting: three rounds to a slot, and one for a new view.
+        assert_eq!(Hbft::advance(key(1, 1, 1), key(1, 2, 1)), 3);
+        assert_eq!(Hbft::advance(key(1, 1, 2), key(1, 1, 4)), 2);
+        assert_eq!(Hbft::advance(key(1, 4, 4), key(2, 0, 5)), 1);
+        assert_eq!(Hbft::number(key(u32::MAX, u32::MAX, 1)), u32::MAX - 1);
+    }
+
+    #[test]
+    fn sizes_follow_from_the_number_of_replicas() {
+        let sizes = |config: Config, n, f| {
+            let cluster = Cluster { n, f, ..Cluster::default() };
+            [config.fast(&cluster), config.quorum(&cluster), config.votes(&cluster)]
+        };
+        let (three, five) = (Config::default(), Config { five_f: true, ..Config::default() });
+        assert_eq!(
+            (sizes(three, 4, 1), sizes(three, 7, 2), sizes(three, 5, 1)),
+            ([4, 3, 2], [7, 5, 3], [5, 4, 2])
+        );
+        assert_eq!((sizes(five, 6, 1), sizes(five, 11, 2)), ([5, 5, 3], [9, 9, 5]));
+    }
 }
