@@ -3,8 +3,7 @@
 
 export LC_ALL=C
 scale=${1:-1}
-cargo build --quiet --release -p turncoat-cli
-turncoat=$(realpath "${CARGO_TARGET_DIR:-target}/release/turncoat")
+. checks/programs.bash
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0

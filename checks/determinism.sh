@@ -10,9 +10,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-300}
 
-cargo build --quiet --release -p turncoat-cli
+. checks/programs.bash
 [ "$runs" -lt 100 ] || cargo build --quiet --workspace --bin turncoat
-target=$(realpath "${CARGO_TARGET_DIR:-target}")
+debug=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/turncoat
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -20,13 +20,13 @@ cells=0
 
 # names WHAT: the first words of a list; what belongs to an item stands below it, indented.
 names() {
-    "$target/release/turncoat" list "$1" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p'
+    "$turncoat" list "$1" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p'
 }
 
-# fingerprint BUILD THREADS: of a campaign in a process of its own.
+# fingerprint PROGRAM THREADS: of a campaign in a process of its own.
 fingerprint() {
     local code=0
-    (cd "$folder" && "$target/$1/turncoat" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" \
+    (cd "$folder" && "$1" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" \
         --runs "$runs" --set limits.steps=2000 --until never --no-shrink --json --jobs "$2") \
         >"$folder/out" 2>"$folder/log" || code=$?
     # 1 is a violation: a finding, but as deterministic as any other run.
@@ -40,11 +40,11 @@ fingerprint() {
 # compare: one cell, one row.
 compare() {
     local first again threads build verdict=same
-    first=$(fingerprint release 1)
-    again=$(fingerprint release 1)
-    threads=$(fingerprint release 2)
+    first=$(fingerprint "$turncoat" 1)
+    again=$(fingerprint "$turncoat" 1)
+    threads=$(fingerprint "$turncoat" 2)
     build=$first
-    [ "$runs" -lt 100 ] || build=$(fingerprint debug 2)
+    [ "$runs" -lt 100 ] || build=$(fingerprint "$debug" 2)
     case $first in 0x*) ;; *) verdict=FAILED ;; esac
     [ "$first" = "$again" ] && [ "$first" = "$threads" ] && [ "$first" = "$build" ] || verdict=FAILED
     printf '%-13s %-9s %-6s %s %s\n' "$protocol" "$strategy" "$scheduler" "$first" "$verdict"

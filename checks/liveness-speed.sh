@@ -13,8 +13,7 @@ set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
 
-cargo build --quiet --release -p turncoat-cli
-turncoat=$(realpath "${CARGO_TARGET_DIR:-target}/release/turncoat")
+. checks/programs.bash
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

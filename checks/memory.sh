@@ -14,8 +14,7 @@ if ! grep -q VmHWM /proc/self/status 2>/dev/null; then
     echo "memory: no /proc/PID/status with VmHWM, skipped"
     exit 0
 fi
-cargo build --quiet --release -p turncoat-cli
-turncoat=$(realpath "${CARGO_TARGET_DIR:-target}/release/turncoat")
+. checks/programs.bash
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

@@ -11,8 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 fence='```'
 
-cargo build --quiet --release -p turncoat-cli
-PATH=$(realpath "${CARGO_TARGET_DIR:-target}/release"):$PATH
+. checks/programs.bash
+PATH=$programs:$PATH
 folder=$(mktemp -d)
 failed=0
 

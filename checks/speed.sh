@@ -7,8 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --quiet --release -p turncoat-cli
-figures=$("${CARGO_TARGET_DIR:-target}/release/turncoat" speed --seconds "${1:-2}" --json)
+. checks/programs.bash
+figures=$("$turncoat" speed --seconds "${1:-2}" --json)
 echo "$figures"
 
 # at_least KEY LEAST: both in thousandths, so that whole numbers do.

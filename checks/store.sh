@@ -13,16 +13,15 @@ scale=${1:-1}
 runs=$((200000 / scale))
 kills=$((scale > 10 ? 3 : 50 / scale))
 
-cargo build --quiet --release -p turncoat-cli
+. checks/programs.bash
 # As `cargo test` has built it.
 cargo build --quiet --workspace --example same_store
-release=$(realpath "${CARGO_TARGET_DIR:-target}/release")
 debug=$(realpath "${CARGO_TARGET_DIR:-target}/debug")
 folder=$(mktemp -d)
 trap 'umount "$folder/disk" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 
-fuzz() { "$release/turncoat" fuzz pbft-java --until never --runs "$@" >out 2>log; }
+fuzz() { "$turncoat" fuzz pbft-java --until never --runs "$@" >out 2>log; }
 same() { "$debug/examples/same_store" "$@"; }
 
 # finds COMMAND..: runs a campaign, in which violations are no failure.
@@ -40,7 +39,7 @@ finds fuzz "$runs" --db whole.db
 took=$(($(now) - start))
 for kill in $(seq "$kills"); do
     rm -f killed.db*
-    "$release/turncoat" fuzz pbft-java --until never --runs "$runs" --db killed.db >out 2>log &
+    "$turncoat" fuzz pbft-java --until never --runs "$runs" --db killed.db >out 2>log &
     pid=$!
     moment=$((RANDOM * took / 32768))
     sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
@@ -80,7 +79,7 @@ best() {
     for _ in 1 2 3; do
         rm -f speed.db
         start=$(now)
-        "$release/turncoat" fuzz "$1" --until never --runs 200000 "${@:2}" >out 2>log || [ $? = 1 ]
+        "$turncoat" fuzz "$1" --until never --runs 200000 "${@:2}" >out 2>log || [ $? = 1 ]
         took=$(($(now) - start))
         least=$((least == 0 || took < least ? took : least))
     done
@@ -100,7 +99,7 @@ done
 peak() {
     local pid now most=0
     rm -f large.db
-    "$release/turncoat" fuzz pbft --until never --runs "$1" --db large.db >out 2>log &
+    "$turncoat" fuzz pbft --until never --runs "$1" --db large.db >out 2>log &
     pid=$!
     while now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
         most=$now

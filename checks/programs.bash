@@ -1,0 +1,11 @@
+# What the checks run. To be sourced, from the root of the repository.
+#
+# PROFILE is `release`, or `dev`: as `cargo test` has built it, which takes no time and is half as fast.
+
+case ${PROFILE:-release} in
+release) cargo build --quiet --release -p turncoat-cli && programs=release ;;
+dev) cargo build --quiet --workspace --bin turncoat && programs=debug ;;
+*) echo "PROFILE is $PROFILE; it may be release or dev" >&2 && exit 2 ;;
+esac
+programs=$(realpath "${CARGO_TARGET_DIR:-target}/$programs")
+turncoat=$programs/turncoat
