@@ -16,14 +16,22 @@ PATH=$programs:$PATH
 folder=$(mktemp -d)
 failed=0
 
-# What an earlier campaign has found would be in the way; it comes back in the end.
+# What an earlier campaign has found would be in the way; it comes back in the end. What commands save goes.
 restore() {
-    rm -rf turncoat-corpus
+    rm -rf turncoat-corpus livelock.toml
     [ ! -e "$folder/turncoat-corpus" ] || mv "$folder/turncoat-corpus" .
     rm -rf "$folder"
 }
 [ ! -e turncoat-corpus ] || mv turncoat-corpus "$folder"
 trap restore EXIT
+
+# as_built COMMAND: the same without building it again, where it is not to be built for release.
+as_built() {
+    case ${PROFILE:-release} in
+    release) echo "$1" ;;
+    *) sed "s|cargo run --release -p turncoat-cli --|turncoat|; s|cargo run --release -p turncoat --example |$programs/examples/|" <<<"$1" ;;
+    esac
+}
 
 # console BLOCK: the block with what its command prints now; a command without output is not run.
 console() {
@@ -34,7 +42,7 @@ console() {
     fi
     echo "readme: ${command#'$ '}" >&2
     # Without the empty lines at the end.
-    now=$(bash -c "${command#'$ '}" 2>"$folder/log" || true)
+    now=$(bash -c "$(as_built "${command#'$ '}")" 2>"$folder/log" || true)
     echo "$command"
     if ! grep -qx '\.\.\.' <<<"$output"; then
         echo "$now"
