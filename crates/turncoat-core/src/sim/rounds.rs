@@ -80,11 +80,9 @@ impl Sampler {
     }
 
     fn look<P: Protocol>(&mut self, sim: &Sim<P>) {
-        // Only a node that has just acted can be in another view, and no replica is in a view of which it has neither sent
-        // nor heard anything: asking all of them for their vitals would cost more than the run.
+        // Only a node that has just acted can be in another view: asking all of them would cost more than the run.
         let seat = sim.io.seat;
-        if self.views[seat.index()] >= sim.rounds[seat.index()].key.view || !sim.is_correct(seat) {
-            debug_assert!(!sim.is_correct(seat) || self.views[seat.index()] == sim.vitals(seat).view);
+        if !sim.is_correct(seat) {
             return;
         }
         let view = sim.vitals(seat).view;
