@@ -190,7 +190,7 @@ impl Experiment {
                         .map(|(row, summary)| (row.name.clone(), self.beside(row, summary))),
                 );
             }
-            if ran.iter().any(|(_, summary)| !summary.bugs.is_empty()) {
+            if ran.iter().any(|(_, summary)| summary.bugs.keys().any(|id| &**id != crate::suspects::OTHER)) {
                 let _ = writeln!(text, "\n{}, violating runs by the bug behind them:\n", variant.name);
                 table(
                     &mut text,
@@ -245,7 +245,12 @@ impl Column {
 
 /// A rate in %, with its interval; with more digits where more runs are behind it.
 fn percent(rate: Rate) -> String {
-    let (interval, digits) = (rate.interval(), if rate.runs < 1000 { 1 } else { 2 });
+    let interval = rate.interval();
+    let digits = match rate.runs {
+        ..1000 => 1,
+        ..100_000 => 2,
+        _ => 3,
+    };
     let [rate, low, high] = [rate.estimate(), interval.low, interval.high].map(|x| 100.0 * x);
     format!("{rate:.digits$} [{low:.digits$}, {high:.digits$}]")
 }
