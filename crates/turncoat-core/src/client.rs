@@ -183,6 +183,25 @@ pub struct ReplyQuorum {
     pub read: usize,
 }
 
+impl ClientWork {
+    /// What to ask for now, where `next` counts what was asked for so far. If that is too early, a timer is set; a
+    /// client that is `busy` waits, unless the workload says otherwise.
+    pub fn due<P>(&self, next: &mut usize, busy: bool, cx: &mut Context<'_, P>) -> Option<(Op, bool)>
+    where
+        P: Protocol<Timer: From<ClientTimer>>,
+    {
+        let every = self.workload.every;
+        let &(op, start, read_only) = self.ops.get(*next).filter(|_| every.is_some() || !busy)?;
+        let earliest = start.max(Time(every.map_or(0, |every| every.0 * *next as u64)));
+        if earliest > cx.now() {
+            cx.set_timer(ClientTimer::Next.into(), Time(earliest.0 - cx.now().0));
+            return None;
+        }
+        *next += 1;
+        Some((op, read_only))
+    }
+}
+
 /// A request that has not completed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 struct Outstanding {
@@ -232,17 +251,7 @@ impl QuorumClient {
 
     /// Submits all requests whose time has come.
     fn submit_due<P: Service>(&mut self, cx: &mut Context<'_, P>) {
-        let every = self.work.workload.every;
-        while let Some(&(op, start, read_only)) = self.work.ops.get(self.next) {
-            if every.is_none() && !self.outstanding.is_empty() {
-                return;
-            }
-            let earliest = start.max(Time(every.map_or(0, |every| every.0 * self.next as u64)));
-            if earliest > cx.now() {
-                cx.set_timer(ClientTimer::Next.into(), Time(earliest.0 - cx.now().0));
-                return;
-            }
-            self.next += 1;
+        while let Some((op, read_only)) = self.work.due(&mut self.next, !self.outstanding.is_empty(), cx) {
             self.submit(op, read_only, cx);
         }
     }
