@@ -365,7 +365,8 @@ mod tests {
 
     /// Client `client` holds the result `id` of a slot.
     fn complete(ledger: &mut Ledger, client: usize, slot: u32, id: u64) {
-        let request = Request { client: NodeId::client(client), ts: slot, op: Op::new("r"), read_only: false };
+        let request =
+            Request { client: NodeId::client(client), ts: slot, op: Op::new("r"), read_only: false };
         ledger.complete(Seat(client as u8 + 1), &request, Some((Slot(slot), Digest(id))), 0);
     }
 
@@ -387,9 +388,12 @@ mod tests {
             order.iter().enumerate().for_each(|(i, &(slot, id))| complete(&mut ledger, i, slot, id));
             assert_eq!(found(&ledger), []);
         }
-        for (order, slot) in
-            [([(1, 11), (1, 21)], 1), ([(3, 13), (1, 21)], 1), ([(1, 11), (2, 22)], 1), ([(2, 22), (3, 13)], 2)]
-        {
+        for (order, slot) in [
+            ([(1, 11), (1, 21)], 1),
+            ([(3, 13), (1, 21)], 1),
+            ([(1, 11), (2, 22)], 1),
+            ([(2, 22), (3, 13)], 2),
+        ] {
             let mut ledger = two_chains();
             order.iter().enumerate().for_each(|(i, &(slot, id))| complete(&mut ledger, i, slot, id));
             assert_eq!(found(&ledger), [(Property::ClientAgreement, "receipt", slot)], "{order:?}");

@@ -8,8 +8,9 @@ use turncoat_core::runner::Entry;
 
 pub mod hotstuff;
 pub mod pbft;
+pub mod zyzzyva;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries()].concat()
+    [pbft::entries(), hotstuff::entries(), zyzzyva::entries()].concat()
 }
