@@ -25,7 +25,6 @@ impl Replica {
         });
         if let Some(cert) = certified {
             self.responses.remove(&cert.seq);
-            let view = if self.config.flags.checkpoint_ignores_view { View(0) } else { view };
             let checkpoint = Checkpoint { view, seq: cert.seq, history: cert.history };
             self.announced = Some(checkpoint);
             self.raise(cert);
@@ -34,8 +33,8 @@ impl Replica {
     }
 
     pub(super) fn on_checkpoint(&mut self, m: &Signed<Checkpoint>) {
-        if m.seq > self.s() && m.seq.0 % self.config.checkpoint == 0 {
-            self.checkpoints.entry((m.seq, m.view)).or_default().add(m);
+        if m.valid() && m.seq > self.s() && m.seq.0 % self.config.checkpoint == 0 {
+            super::count(&mut self.checkpoints, m);
         }
     }
 
@@ -47,11 +46,11 @@ impl Replica {
     /// Stable: 2f+1 CHECKPOINTs equal in (v,n,h). Who has another history there, or none, fetches it.
     pub(super) fn advance_stable(&mut self, cx: &mut Cx<'_>) {
         let need = self.stable_quorum(cx.cluster());
-        let stable = self.checkpoints.values().rev().find_map(|ballots| {
+        let stable = self.checkpoints.iter().filter_map(|ballots| {
             let (body, _) = ballots.winner(need)?;
             Some(ballots.cert(body, cx.cluster().replicas()))
         });
-        if let Some(proof) = stable {
+        if let Some(proof) = stable.max_by_key(|proof| proof.seq) {
             self.reach(&proof, cx);
         }
     }
@@ -67,7 +66,7 @@ impl Replica {
             self.log.commit(proof.seq, proof.voters(), cx);
             self.log.forget_orders(proof.seq);
             self.responses.retain(|&seq, _| seq > proof.seq);
-            self.checkpoints.retain(|&(seq, _), _| seq > proof.seq);
+            self.checkpoints.retain(|votes| votes.iter().any(|(vote, _)| vote.seq > proof.seq));
             self.fetching.take_if(|wanted| wanted.seq <= proof.seq);
             self.stable = Some(proof.clone());
             return true;

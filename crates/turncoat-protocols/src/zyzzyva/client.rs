@@ -189,11 +189,7 @@ impl Client {
     fn on_local_commit(&mut self, m: &Signed<LocalCommit>, cx: &mut Cx<'_>) {
         let mine = |waiting: &Outstanding| waiting.request.digest() == m.digest;
         let Some(i) = self.outstanding.iter().position(mine) else { return };
-        let commits = &mut self.outstanding[i].commits;
-        match commits.iter_mut().find(|ballots| ballots.count(m) > 0) {
-            Some(ballots) => _ = ballots.add(m),
-            None => commits.push(Ballots::from_iter([m])),
-        }
+        super::count(&mut self.outstanding[i].commits, m);
         self.advance(i, cx);
     }
 

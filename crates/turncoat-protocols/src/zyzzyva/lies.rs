@@ -44,6 +44,16 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
             rechain(&mut m.orders, liar);
         })
     }),
+    // As if its sender had never entered its view: an old certificate, and the log behind it.
+    Special::recalled("view-change", ".cert+orders=older", |msg, earlier, liar| {
+        let (Msg::ViewChange(m), Msg::ViewChange(old)) = (msg, earlier) else { return false };
+        let older = old.view < m.view && old.cert.is_some();
+        older
+            && liar.edit(Arc::make_mut(m), |m| {
+                (m.s, m.proof, m.cert) = (old.s, old.proof.clone(), old.cert.clone());
+                m.orders.clone_from(&old.orders);
+            })
+    }),
     Special::small("new-view", ".orders.last=other+history", |msg, liar| {
         let Msg::NewView(m) = msg else { return false };
         let Some(request) = m.orders.last().map(|order| order.request) else { return false };

@@ -1,6 +1,6 @@
 //! Zyzzyva (Kotla et al., SOSP '07, TOCS '10), corrected, and as published: speculation that clients make final. n = 3f+1.
 //!
-//! **Agreement** (`replica`). The primary of view v gives each request a number n and sends ORDER-REQ(v,n,h_n,d,m), where
+//! **Agreement** (`order`, `commit`). The primary of view v gives each request a number n and sends ORDER-REQ(v,n,h_n,d,m), where
 //! h_n = H(h_(n-1),d) is the history. A replica executes it at once and answers the client: SPEC-RESPONSE(v,n,h_n,r).
 //! With 3f+1 equal answers the client (`client`) is done. With 2f+1 it shows them to all, which is a certificate (CC):
 //! COMMIT; 2f+1 LOCAL-COMMITs, and it is done. A replica that misses orders asks for them: FILL-HOLE.
@@ -24,17 +24,20 @@
 //! - a certificate of the present view that contradicts an order proves misbehaviour (POM);
 //! - CHECKPOINTs of one view make a checkpoint stable, 2f+1 of them.
 //!
-//! Each of them left out is a flag. No rule sends anything again but the client: a run with losses may be stuck.
+//! Each of them left out is a flag. What is unanswered is sent again every `retransmit` ticks: the papers assume channels
+//! that do that.
 
 use turncoat_core::prelude::*;
 
 mod carry_over;
 mod checkpoint;
 mod client;
+mod commit;
 mod flags;
 mod lies;
 mod log;
 mod messages;
+mod order;
 mod replica;
 mod view_change;
 
@@ -60,6 +63,8 @@ turncoat_core::config! {
         pub fill_hole_timeout: Time = Time(300),
         /// TN: half of what it waits for a new view; twice that for each view that was skipped.
         pub new_view_timeout: Time = Time(300),
+        /// How often what is unanswered is sent again.
+        pub retransmit: Time = Time(150),
         /// What is wrong.
         pub flags: Flags = Flags::default(),
     }
@@ -74,6 +79,8 @@ pub enum Timer {
     FillHole,
     /// TN: the new view is late.
     NewView,
+    /// Time to send again what is unanswered.
+    Retransmit,
     /// T1: the client's request has too few answers.
     Client(ClientTimer),
     /// T2: the client's certificate for this request has too few answers.
@@ -83,6 +90,14 @@ pub enum Timer {
 impl From<ClientTimer> for Timer {
     fn from(timer: ClientTimer) -> Self {
         Self::Client(timer)
+    }
+}
+
+/// Counts a vote beside those for the same. Each is a fact: who goes from view to view votes for several things.
+fn count<T: Eq + Clone>(facts: &mut Vec<Ballots<T>>, vote: &Signed<T>) {
+    match facts.iter_mut().find(|ballots| ballots.count(vote) > 0) {
+        Some(ballots) => _ = ballots.add(vote),
+        None => facts.push(Ballots::from_iter([vote])),
     }
 }
 
@@ -112,7 +127,8 @@ impl Protocol for Zyzzyva {
     type Config = Config;
 
     fn validate(config: &Config) -> Result<(), String> {
-        let timeouts = [config.confirm_timeout, config.fill_hole_timeout, config.new_view_timeout];
+        let Config { confirm_timeout, fill_hole_timeout, new_view_timeout, retransmit, .. } = *config;
+        let timeouts = [confirm_timeout, fill_hole_timeout, new_view_timeout, retransmit];
         ensure(timeouts.into_iter().all(|time| time >= Time(1)), "timeouts are at least 1")?;
         ensure((1..=1 << 12).contains(&config.checkpoint), "`checkpoint` is from 1 to 4096")
     }

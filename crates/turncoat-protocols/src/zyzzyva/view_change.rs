@@ -11,13 +11,13 @@ use super::{Cx, Timer};
 const DOUBLINGS: u32 = 12;
 
 impl Replica {
-    /// IHTP for the present view, once. It stops nothing.
+    /// IHTP for the present view. It stops nothing.
     pub(super) fn hate(&mut self, cx: &mut Cx<'_>) {
         if self.hated < self.view {
             self.hated = self.view;
             cx.note(|| format!("hates the primary of view {}", self.view));
-            cx.broadcast(Msg::Ihtp(cx.sign(Ihtp { view: self.view })));
         }
+        cx.broadcast(Msg::Ihtp(cx.sign(Ihtp { view: self.view })));
     }
 
     pub(super) fn on_ihtp(&mut self, m: &Signed<Ihtp>) {
@@ -63,6 +63,7 @@ impl Replica {
         self.confirms.retain(|&view, _| view > hated);
         self.view_changes.forget(hated);
         self.new_views.clear();
+        self.confirmed = None;
         self.forget_view(cx);
         let (s, proof) = (self.s(), self.stable.clone());
         let orders = self.log.above(s).iter().map_while(|entry| entry.order.clone()).collect();
@@ -73,6 +74,11 @@ impl Replica {
     }
 
     pub(super) fn on_view_change(&mut self, m: &Voted, cx: &mut Cx<'_>) {
+        self.help(m.signer(), View(m.view.0.saturating_sub(1)), cx);
+        self.count(m, cx);
+    }
+
+    fn count(&mut self, m: &Voted, cx: &mut Cx<'_>) {
         if m.view >= self.view {
             m.haters.iter().for_each(|hater| self.on_ihtp(hater));
             if !self.view_changes.has(m.signer(), m.view) && self.valid_view_change(m, cx) {
@@ -129,10 +135,8 @@ impl Replica {
         if !news || !m.is_by(cx.leader(m.view)) || !self.valid_new_view(m, cx) {
             return;
         }
-        for vote in &m.votes {
-            self.on_view_change(vote, cx);
-        }
-        // Its votes lead there, unless f+1 hate that view already.
+        m.votes.iter().for_each(|vote| self.count(vote, cx));
+        // Its votes lead there: each has f+1 IHTPs for the view before.
         if m.view > self.view {
             self.start_view_change(View(m.view.0 - 1), cx);
         }
@@ -168,7 +172,9 @@ impl Replica {
             cx.mark("new-view-null");
         }
         let (seq, history) = start.end();
-        cx.broadcast(Msg::ViewConfirm(cx.sign(Claim { view: m.view, seq, history })));
+        let confirm = cx.sign(Claim { view: m.view, seq, history });
+        self.confirmed = Some(confirm);
+        cx.broadcast(Msg::ViewConfirm(confirm));
         if self.config.flags.reconcile_early && self.log.last() >= Slot(seq.0 - start.orders.len() as u32) {
             self.reconcile(m, cx);
         }
@@ -242,6 +248,24 @@ impl Replica {
         changed |= self.log.roll_back(end, cx);
         if changed {
             self.rebuild_clients();
+        }
+    }
+
+    /// Shows how this view begins.
+    pub(super) fn show_view(&self, to: NodeSet, cx: &mut Cx<'_>) {
+        let relays = !self.config.flags.no_new_view_relay || cx.leads(self.view);
+        for m in self.new_views.iter().filter(|_| relays) {
+            cx.multicast(to, Msg::NewView(m.clone()));
+        }
+        if let Some(confirm) = self.confirmed {
+            cx.multicast(to, Msg::ViewConfirm(confirm));
+        }
+    }
+
+    /// Helps a replica that is in an older view.
+    pub(super) fn help(&self, who: NodeId, view: View, cx: &mut Cx<'_>) {
+        if self.normal && view < self.view && who != cx.me() {
+            self.show_view(NodeSet::one(who), cx);
         }
     }
 
