@@ -253,6 +253,7 @@ fn two_new_views_that_nobody_compares_leave_a_replica_behind() {
     s.drop("p1.a>p2,p3 new-view")
         .drop("p1.b>p0 new-view")
         .deliver("p1>* new-view")
+        .drop("p1.a>p2,p3 view-confirm")
         .deliver("*>* view-confirm");
     expect_view(&s, &["p2", "p3"], 2);
     expect_changing(&s, &["p0"], 2);
