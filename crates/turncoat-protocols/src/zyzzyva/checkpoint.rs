@@ -38,8 +38,13 @@ impl Replica {
         }
     }
 
+    /// Whether a certificate proves that a checkpoint is stable.
+    pub(super) fn is_stable(&self, proof: &Cert<Checkpoint>, cluster: &Cluster) -> bool {
+        proof.voters().and(cluster.replicas()).len() >= self.stable_quorum(cluster)
+    }
+
     /// How many CHECKPOINTs make one stable.
-    pub(super) fn stable_quorum(&self, cluster: &Cluster) -> usize {
+    fn stable_quorum(&self, cluster: &Cluster) -> usize {
         if self.config.flags.stable_fplus1 { cluster.weak() } else { cluster.quorum() }
     }
 
@@ -76,6 +81,20 @@ impl Replica {
             cx.to_others(Msg::Fetch(proof.seq));
         }
         false
+    }
+
+    /// Shows the stable checkpoint to who asks for something and has an older one: the orders below it are forgotten, and
+    /// orders above it may be too far ahead. The one CHECKPOINT that a liar withholds would else leave a replica behind.
+    pub(super) fn show_stable(&self, who: NodeId, s: Slot, cx: &mut Cx<'_>) {
+        if let Some(proof) = self.stable.as_ref().filter(|proof| proof.seq > s && !self.config.flags.no_stable_proof) {
+            cx.send(who, Msg::Stable(proof.clone()));
+        }
+    }
+
+    pub(super) fn on_stable(&mut self, proof: &Cert<Checkpoint>, cx: &mut Cx<'_>) {
+        if self.is_stable(proof, cx.cluster()) {
+            self.reach(proof, cx);
+        }
     }
 
     /// Anybody whose log reaches there answers.

@@ -16,6 +16,7 @@ turncoat_core::flags! {
         xor_history: "a history is the sum of its requests, in whatever order",
         no_new_view_relay: "nobody relays a NEW-VIEW, so that nobody sees two of one view",
         tc_stops_at_order: "a replica waits for the order of a request, not for a certificate, and asks the primary alone",
+        no_stable_proof: "nobody shows a stable checkpoint to who asks for something that is behind it",
         no_pom_from_cc: "a certificate that contradicts an order accuses nobody",
     }
 }

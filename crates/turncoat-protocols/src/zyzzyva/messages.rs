@@ -38,6 +38,9 @@ pub enum Msg {
     /// A replica has executed up to here, and holds a certificate for it.
     #[message(view = m.view, slot = m.seq, phase = 5)]
     Checkpoint(Signed<Checkpoint>),
+    /// Shows a stable checkpoint to who has an older one and asks for something.
+    #[message(view = m.view, slot = m.seq, phase = 5)]
+    Stable(Cert<Checkpoint>),
     /// Asks for all requests up to a slot.
     #[message(slot = *m)]
     Fetch(Slot),
@@ -151,23 +154,27 @@ pub struct LocalCommit {
     pub(super) history: Digest,
 }
 
-/// CONFIRM-REQ(v, m), and the slot that the sender would give it.
+/// CONFIRM-REQ(v, m), the slot that the sender would give it, and its stable checkpoint.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(v, m, next))]
+#[part(labels(v, m, next, s))]
 pub struct ConfirmReq {
     pub(super) view: View,
     pub(super) request: Signed<Request>,
     #[part(skip)]
     pub(super) next: Slot,
+    #[part(skip)]
+    pub(super) s: Slot,
 }
 
-/// FILL-HOLE(v, from, to).
+/// FILL-HOLE(v, from, to), and the sender's stable checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(v, from, to))]
+#[part(labels(v, from, to, s))]
 pub struct FillHole {
     pub(super) view: View,
     pub(super) from: Slot,
     pub(super) to: Slot,
+    #[part(skip)]
+    pub(super) s: Slot,
 }
 
 /// FILL-HOLE-REPLY: what the sender has of it.

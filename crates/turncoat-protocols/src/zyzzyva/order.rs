@@ -49,7 +49,8 @@ impl Replica {
     }
 
     pub(super) fn confirm_req(&self, request: &Signed<Request>) -> Msg {
-        Msg::ConfirmReq(ConfirmReq { view: self.view, request: *request, next: self.log.last().next() })
+        let (view, next, s) = (self.view, self.log.last().next(), self.s());
+        Msg::ConfirmReq(ConfirmReq { view, request: *request, next, s })
     }
 
     /// TC runs until a certificate covers the request. The primary does not suspect itself.
@@ -72,6 +73,7 @@ impl Replica {
     pub(super) fn on_confirm_req(&mut self, from: NodeId, m: &ConfirmReq, cx: &mut Cx<'_>) {
         let client = m.request.client;
         self.help(from, m.view, cx);
+        self.show_stable(from, m.s, cx);
         if !self.normal || m.view != self.view || !m.request.is_by(client) || m.request.read_only {
             return;
         }
@@ -86,15 +88,16 @@ impl Replica {
         }
     }
 
-    /// TC: hates the primary, and looks for the request elsewhere.
+    /// TC: hates the primary, and asks all for the request, also if it is executed here: others may have it in another
+    /// slot, which proves misbehaviour, or below a stable checkpoint, which they show.
     pub(super) fn on_confirm_timeout(&mut self, client: NodeId, cx: &mut Cx<'_>) {
-        self.watched.remove(&client);
-        if self.normal {
-            self.hate(cx);
-            let waits = self.clients.pending().iter().find(|request| request.client == client);
-            if let Some(request) = waits.copied().filter(|_| !self.config.flags.tc_stops_at_order) {
-                cx.to_others(self.confirm_req(&request));
-            }
+        let Some(ts) = self.watched.remove(&client).filter(|_| self.normal) else { return };
+        self.hate(cx);
+        let waits = self.clients.pending().iter().find(|request| request.client == client).copied();
+        let executed = self.clients.last_reply(client).filter(|(last, _)| *last == ts);
+        let executed = executed.and_then(|&(_, seq)| self.log.get(seq)?.request);
+        if let Some(request) = waits.or(executed).filter(|_| !self.config.flags.tc_stops_at_order) {
+            cx.to_others(self.confirm_req(&request));
         }
     }
 
@@ -184,6 +187,7 @@ impl Replica {
     // --- FILL-HOLE --------------------------------------------------------------------------------------------
 
     pub(super) fn on_fill_hole(&self, from: NodeId, m: &FillHole, cx: &mut Cx<'_>) {
+        self.show_stable(from, m.s, cx);
         if !self.normal || m.view != self.view {
             return;
         }
@@ -196,7 +200,8 @@ impl Replica {
     }
 
     fn ask(&self, hole: Hole, to: NodeSet, cx: &mut Cx<'_>) {
-        cx.multicast(to, Msg::FillHole(FillHole { view: self.view, from: hole.from, to: hole.to }));
+        let (view, s) = (self.view, self.s());
+        cx.multicast(to, Msg::FillHole(FillHole { view, from: hole.from, to: hole.to, s }));
         cx.set_timer(Timer::FillHole, self.config.fill_hole_timeout);
     }
 

@@ -106,6 +106,7 @@ impl Replica {
             Msg::FillHoleReply(m) => m.orders.iter().for_each(|order| self.on_order(order, cx)),
             Msg::Pom(m) => self.on_pom(m, cx),
             Msg::Checkpoint(m) if m.is_by(from) => self.on_checkpoint(m),
+            Msg::Stable(m) => self.on_stable(m, cx),
             Msg::Fetch(seq) => self.on_fetch(from, *seq, cx),
             Msg::State(m) => self.on_state(m, cx),
             Msg::Ihtp(m) if m.is_by(from) => {

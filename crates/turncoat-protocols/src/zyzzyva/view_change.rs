@@ -3,7 +3,7 @@
 use turncoat_core::prelude::*;
 
 use super::carry_over::Start;
-use super::messages::{Claim, Ihtp, Msg, NewView, Order, ViewChange, Voted};
+use super::messages::{Checkpoint, Claim, Ihtp, Msg, NewView, Order, ViewChange, Voted};
 use super::replica::Replica;
 use super::{Cx, Timer};
 
@@ -91,12 +91,11 @@ impl Replica {
     /// of its view; a certificate for one of them.
     fn valid_view_change(&self, m: &ViewChange, cx: &Cx<'_>) -> bool {
         let cluster = cx.cluster();
-        let (enough, xor) = (self.stable_quorum(cluster), self.config.flags.xor_history);
+        let xor = self.config.flags.xor_history;
         let hating = m.haters.iter().filter(|hater| hater.valid() && hater.view.next() == m.view);
         let hating: NodeSet = hating.map(|hater| hater.signer()).collect();
-        let proved = m.proof.as_ref().map_or(m.s == Slot(0), |proof| {
-            proof.seq == m.s && proof.voters().and(cluster.replicas()).len() >= enough
-        });
+        let stable = |proof: &Cert<Checkpoint>| proof.seq == m.s && self.is_stable(proof, cluster);
+        let proved = m.proof.as_ref().map_or(m.s == Slot(0), stable);
         let mut end = (m.s, m.proof.as_ref().map_or(Digest::NULL, |proof| proof.history));
         let follows = |order: &Order| {
             let (last, history) = std::mem::replace(&mut end, (order.seq, order.history));
