@@ -14,10 +14,14 @@ pub(super) struct Start {
 }
 
 impl Start {
+    /// Where G starts: the slot before it, and the history up to there.
+    pub(super) fn base(&self) -> (Slot, Digest) {
+        self.proof.as_ref().map_or((Slot(0), Digest::NULL), |proof| (proof.seq, proof.history))
+    }
+
     /// Where the log ends: its last slot, and its history.
     pub(super) fn end(&self) -> (Slot, Digest) {
-        let s = self.proof.as_ref().map_or((Slot(0), Digest::NULL), |proof| (proof.seq, proof.history));
-        self.orders.last().map_or(s, |order| (order.seq, order.history))
+        self.orders.last().map_or(self.base(), |order| (order.seq, order.history))
     }
 }
 

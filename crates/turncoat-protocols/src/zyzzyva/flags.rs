@@ -12,7 +12,7 @@ turncoat_core::flags! {
         stable_fplus1: "a checkpoint is stable with f+1 CHECKPOINTs",
         cc_highest_n: "of two certificates the one with the higher number is kept, of whatever view",
         no_confirm_cert: "2f+1 VIEW-CONFIRMs are no certificate",
-        reconcile_early: "a replica takes over a NEW-VIEW's log at once, not after 2f+1 VIEW-CONFIRMs",
+        reconcile_early: "a replica takes over a NEW-VIEW's log at once, whatever is final, not after 2f+1 VIEW-CONFIRMs",
         xor_history: "a history is the sum of its requests, in whatever order",
         no_new_view_relay: "nobody relays a NEW-VIEW, so that nobody sees two of one view",
         tc_stops_at_order: "a replica waits for the order of a request, not for a certificate, and asks the primary alone",

@@ -174,8 +174,9 @@ impl Replica {
         let confirm = cx.sign(Claim { view: m.view, seq, history });
         self.confirmed = Some(confirm);
         cx.broadcast(Msg::ViewConfirm(confirm));
-        if self.config.flags.reconcile_early && self.log.last() >= Slot(seq.0 - start.orders.len() as u32) {
-            self.reconcile(m, cx);
+        let (s, before) = start.base();
+        if self.config.flags.reconcile_early && self.log.history(s) == Some(before) {
+            self.reconcile(m, seq, cx);
         }
     }
 
@@ -203,7 +204,7 @@ impl Replica {
             return false;
         }
         cx.mark("new-view");
-        self.reconcile(&m, cx);
+        self.reconcile(&m, seq, cx);
         cx.note(|| format!("enters view {}", m.view));
         (self.entered, self.normal) = (self.view, true);
         self.forget_view(cx);
@@ -229,8 +230,9 @@ impl Replica {
         reached && contained
     }
 
-    /// The log becomes G: what is equal stays, the rest is taken back and executed anew. Never below what is stable.
-    fn reconcile(&mut self, m: &NewView, cx: &mut Cx<'_>) {
+    /// The log becomes G, which ends with `end`: what is equal stays, the rest is taken back and executed anew. Never below
+    /// what is stable.
+    fn reconcile(&mut self, m: &NewView, end: Slot, cx: &mut Cx<'_>) {
         let s = if self.config.flags.reconcile_early { Slot(0) } else { self.s() };
         let xor = self.config.flags.xor_history;
         let mut changed = false;
@@ -243,8 +245,7 @@ impl Replica {
                 changed |= order.request.is_some();
             }
         }
-        let end = m.orders.last().map_or(s, |order| order.seq.max(s));
-        changed |= self.log.roll_back(end, cx);
+        changed |= self.log.roll_back(end.max(s), cx);
         if changed {
             self.rebuild_clients();
         }

@@ -213,6 +213,30 @@ fn histories_that_commute_hide_the_order() {
     witness(&mut s, "zyzzyva/xor-history");
 }
 
+#[test]
+fn a_log_that_is_taken_over_at_once_takes_back_what_is_final() {
+    // Nobody lies. View 2 begins with an empty log and without p3, which hears of its first checkpoint, and fetches it. Then
+    // its NEW-VIEW comes, late. With the next checkpoint p3 decides the same slots again.
+    let mut s = attack(
+        &["reconcile-early"],
+        "cluster.clients = 2\nworkload.requests = 4\nprotocol.checkpoint = 2\nlimits.linger = 1000",
+    );
+    s.drop("*>p0 request").timeout("c0", "client-retry-1").drop("c0>p0 request").deliver("c0>* request");
+    s.drop("*>p0 confirm-req").timeout("p1", "confirm-c0").timeout("p2", "confirm-c0");
+    s.deliver("p1,p2>* ihtp").hold("*>p3 new-view,view-confirm,order-req,spec-response");
+    change_view(&mut s);
+    expect_view(&s, &["p0", "p1", "p2"], 2);
+    s.timeout("c1", "client-retry-1").deliver("c1>p1 request").deliver_only("p1>p0,p2 order-req");
+    s.deliver_only("p0,p1,p2>p0,p1,p2 spec-response,checkpoint");
+    s.deliver("p0,p1,p2>p3 checkpoint").deliver("p3>p1 fetch").deliver("p1>p3 state");
+    assert_eq!(ALL.map(|who| committed(&s, who)), [2; 4]);
+    expect_changing(&s, &["p3"], 2);
+    s.heal().deliver("p1>p3 new-view");
+    expect_spec(&s, &["p3"], &[]);
+    let outcome = witness(&mut s, "zyzzyva/reconcile-early");
+    assert_eq!(outcome.completed, 4);
+}
+
 // --- rules without which a run may never end ------------------------------------------------------------------
 
 #[test]
@@ -282,4 +306,22 @@ fn a_certificate_is_the_only_proof_that_a_log_diverges() {
     assert!(idle(&s, "c0") && idle(&s, "c1") && !idle(&s, "c2"));
     let outcome = witness(&mut s, "zyzzyva/no-pom-from-cc");
     assert_eq!(outcome.completed, 2);
+}
+
+#[test]
+fn a_checkpoint_that_a_liar_withholds_leaves_a_replica_behind() {
+    // p0 orders r2 for p1 and p3 alone, which are content when the checkpoint behind it is stable, with a CHECKPOINT of p0
+    // that p2 does not get. Then p0 falls silent. c0 has two answers; p2 asks for an order that is forgotten.
+    let mut s = attack(
+        &["no-stable-proof"],
+        "workload.requests = 2\nprotocol.checkpoint = 2\nadversary.byzantine = ['p0']",
+    );
+    s.deliver("c0>p0 request").deliver("p0>* order-req").deliver("*>c0 spec-response");
+    s.deliver("c0>p0 request").drop("p0>p2 order-req").deliver("p0>* order-req");
+    s.drop("p0>p2,c0 spec-response").deliver("*>* spec-response").drop("p0>p2 checkpoint");
+    s.deliver("*>* checkpoint").crash("p0");
+    assert_eq!(BACKUPS.map(|who| committed(&s, who)), [2, 0, 2]);
+    let outcome = witness(&mut s, "zyzzyva/no-stable-proof");
+    assert_eq!(outcome.completed, 1);
+    expect_view(&s, &BACKUPS, 1);
 }
