@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Msg, Order, OrderReq, chain};
+use super::messages::{Claim, Msg, Order, OrderReq, Voted, chain};
 
 pub(super) const SPECIALS: &[Special<Msg>] = &[
     Special::small("order-req", ".request=other+history", |msg, liar| {
@@ -28,21 +28,21 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
     Special::small("view-change", ".orders.swap", |msg, liar| {
         let Msg::ViewChange(m) = msg else { return false };
         let Some(last) = m.orders.len().checked_sub(1).filter(|&last| last > 0) else { return false };
-        liar.edit(Arc::make_mut(m), |m| {
-            let (first, second) = (m.orders[0].request, m.orders[last].request);
-            rewrite(&mut m.orders[0], liar, |order| order.request = second);
-            rewrite(&mut m.orders[last], liar, |order| order.request = first);
-            rechain(&mut m.orders, liar);
+        let (first, second) = (m.orders[0].request, m.orders[last].request);
+        revise(m, liar, |orders| {
+            rewrite(&mut orders[0], liar, |order| order.request = second);
+            rewrite(&mut orders[last], liar, |order| order.request = first);
         })
     }),
     Special::small("view-change", ".orders.first=other+history", |msg, liar| {
         let Msg::ViewChange(m) = msg else { return false };
         let Some(request) = m.orders.first().map(|order| order.request) else { return false };
         let Some(other) = liar.another_request(request.as_ref()) else { return false };
-        liar.edit(Arc::make_mut(m), |m| {
-            rewrite(&mut m.orders[0], liar, |order| order.request = Some(other));
-            rechain(&mut m.orders, liar);
-        })
+        revise(m, liar, |orders| _ = rewrite(&mut orders[0], liar, |order| order.request = Some(other)))
+    }),
+    Special::small("view-change", ".cert+orders=none", |msg, liar| {
+        let Msg::ViewChange(m) = msg else { return false };
+        m.cert.is_some() && revise(m, liar, Vec::clear)
     }),
     // As if its sender had never entered its view: an old certificate, and the log behind it.
     Special::recalled("view-change", ".cert+orders=older", |msg, earlier, liar| {
@@ -81,6 +81,19 @@ fn rewrite_last(orders: &mut [Order], request: Option<Signed<Request>>, liar: &L
     if let Some(last) = orders.last_mut() {
         rewrite(last, liar, |order| order.request = request);
     }
+}
+
+/// Changes the log of a vote. Histories are made to fit, and a certificate that does not fit any longer is left out: who
+/// shows it with another log is not believed.
+fn revise(m: &mut Voted, liar: &Liar<'_>, edit: impl FnOnce(&mut Vec<Order>)) -> bool {
+    liar.edit(Arc::make_mut(m), |m| {
+        edit(&mut m.orders);
+        rechain(&mut m.orders, liar);
+        let fits = |cert: &Cert<Claim>| m.at(cert.seq).is_some_and(|order| order.history == cert.history);
+        if !m.cert.as_ref().is_some_and(fits) {
+            m.cert = None;
+        }
+    })
 }
 
 /// Makes the histories of a log fit again.

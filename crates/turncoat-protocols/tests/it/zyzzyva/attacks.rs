@@ -30,7 +30,7 @@ pub(super) fn view_2_votes(s: &mut Story<Zyzzyva>) {
     s.timeout("c1", "client-retry-1").drop("c1>p0 request").deliver("c1>* request").drop("*>p0 confirm-req");
     s.timeout("p1", "confirm-c1").timeout("p2", "confirm-c1").deliver("p1,p2>* ihtp");
     expect_changing(s, &ALL, 2);
-    tell(s, "p0>p1 view-change", &["view-change.cert=none", "view-change.orders.first=other+history"]);
+    s.mutate("p0>p1 view-change", "view-change.orders.first=other+history");
     s.drop("p2>p1 view-change").deliver("p0,p3>p1 view-change").deliver("*>p0,p2,p3 view-change");
 }
 
@@ -73,13 +73,13 @@ fn an_old_certificate_overrides_what_completed_in_a_later_view() {
 
 /// After view 1: c1 asks all for b, p0 is silent, view 2 never begins. p0 votes for b in view 3, which p2 leads; p1's vote
 /// is lost. View 3 has b in slot 1, and a checkpoint behind it.
-fn view_3_with_b(s: &mut Story<Zyzzyva>, lies: &[&str]) {
+fn view_3_with_b(s: &mut Story<Zyzzyva>) {
     s.timeout("c1", "client-retry-1").drop("c1>p0 request").deliver("c1>* request").drop("*>p0 confirm-req");
     s.timeout("p2", "confirm-c1").timeout("p3", "confirm-c1").deliver("p2,p3>* ihtp");
     s.deliver_only("*>* view-change").drop("p1>* new-view").drop("p1>* view-confirm");
     s.timeout("p2", "new-view").timeout("p3", "new-view").deliver("p2,p3>* ihtp");
     expect_changing(s, &ALL, 3);
-    tell(s, "p0>p2 view-change", lies);
+    s.mutate("p0>p2 view-change", "view-change.orders.first=other+history");
     s.drop("p1>p2 view-change").deliver("p0,p3>p2 view-change");
     assert_eq!(g(s, "p2"), ["b@1"]);
     change_view(s);
@@ -95,7 +95,7 @@ fn a_certificate_alone_is_not_final() {
     view_1(&mut s);
     s.drop("*>p0,p1,p2,p3 spec-response").deliver("c0>p1 commit").drop("c0>p0,p2,p3 commit");
     assert_eq!(committed(&s, "p1"), 1);
-    view_3_with_b(&mut s, &["view-change.orders.first=other+history"]);
+    view_3_with_b(&mut s);
     witness(&mut s, "zyzzyva/commit-on-cc");
 }
 
@@ -107,7 +107,7 @@ fn a_checkpoint_needs_a_correct_majority() {
     s.drop("c0>* commit").deliver("p0,p1,p2>p0,p1 spec-response").drop("*>p2,p3 spec-response");
     s.drop("p3>p0,p1 spec-response").deliver("p0>p1 checkpoint").drop("*>* checkpoint");
     assert_eq!(["p0", "p1"].map(|who| committed(&s, who)), [0, 1]);
-    view_3_with_b(&mut s, &["view-change.cert=none", "view-change.orders.first=other+history"]);
+    view_3_with_b(&mut s);
     witness(&mut s, "zyzzyva/stable-fplus1");
 }
 
@@ -120,7 +120,7 @@ fn a_certificate_that_was_dropped_hides_a_later_one() {
     s.deliver("c0>p2 commit").drop("c0>p0,p1,p3 commit").drop("p2>c0 local-commit");
     s.timeout("c1", "client-retry-1").drop("c1>p0 request").deliver("c1>* request").drop("*>p0 confirm-req");
     s.timeout("p1", "confirm-c1").timeout("p2", "confirm-c1").deliver("p1,p2>* ihtp");
-    tell(&mut s, "p0>p1 view-change", &["view-change.orders.first=other+history"]);
+    s.mutate("p0>p1 view-change", "view-change.orders.first=other+history");
     s.drop("p2>p1 view-change").deliver("p0,p3>p1 view-change").deliver("*>p0,p2,p3 view-change");
     assert_eq!(g(&s, "p1"), ["b@1"]);
     s.lose("*>p1 view-confirm");
