@@ -49,6 +49,7 @@ pub struct Ledger {
     executed: FxHashMap<(Seat, NodeId, u32), Slot>,
     last: Vec<Option<Slot>>,
     completed: FxHashSet<(NodeId, u32)>,
+    /// What clients believe to be decided, and who of them does.
     receipts: FxHashMap<Slot, (Digest, NodeId)>,
     blocks: FxHashMap<Digest, Digest>,
     commits: u32,
@@ -257,24 +258,33 @@ impl Ledger {
             return;
         }
         self.completed.insert((request.client, request.ts));
-        let Some((slot, id)) = receipt else { return };
-        if let Some(&(decided, seat)) = self.first.get(&slot).filter(|(decided, _)| *decided != id) {
-            let node = self.seat_nodes[seat.index()];
-            self.violate(contradicted(request.client, id, node, decided, slot, step));
-        }
-        match self.receipts.insert(slot, (id, request.client)) {
-            Some((other, client)) if other != id => self.violate(Violation {
-                property: Property::ClientAgreement,
-                rule: "receipt",
-                nodes: smallvec![client, request.client],
-                slot: Some(slot),
-                step,
-                detail: format!(
-                    "slot {slot}: {client} holds a result for {other}, {} for {id}",
-                    request.client
-                ),
-            }),
-            _ => {}
+        let Some((mut slot, mut id)) = receipt else { return };
+        let client = request.client;
+        // Where values form a chain, a result vouches for all that it was built on.
+        loop {
+            if let Some(&(decided, seat)) = self.first.get(&slot).filter(|(decided, _)| *decided != id) {
+                let node = self.seat_nodes[seat.index()];
+                self.violate(contradicted(client, id, node, decided, slot, step));
+            }
+            match self.receipts.get(&slot) {
+                None => _ = self.receipts.insert(slot, (id, client)),
+                Some(&(other, _)) if other == id => return,
+                Some(&(other, first)) => {
+                    return self.violate(Violation {
+                        property: Property::ClientAgreement,
+                        rule: "receipt",
+                        nodes: smallvec![first, client],
+                        slot: Some(slot),
+                        step,
+                        detail: format!("slot {slot}: {first} holds a result for {other}, {client} for {id}"),
+                    });
+                }
+            }
+            let (Some(&parent), Some(before)) = (self.blocks.get(&id), slot.0.checked_sub(1)) else { return };
+            if before == 0 {
+                return;
+            }
+            (slot, id) = (Slot(before), parent);
         }
     }
 
@@ -338,6 +348,74 @@ fn contradicted(client: NodeId, held: Digest, node: NodeId, id: Digest, slot: Sl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Op;
+
+    /// A ledger of one replica and two clients, and the chains 11-12-13 and 21-22.
+    fn two_chains() -> Ledger {
+        let nodes = [NodeId::replica(0), NodeId::client(0), NodeId::client(1)];
+        let mut correct = SeatSet::default();
+        (0..3).for_each(|seat| correct.insert(Seat(seat)));
+        let mut ledger = Ledger::default();
+        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Replies);
+        for (id, parent) in [(11, 0), (12, 11), (13, 12), (21, 0), (22, 21)] {
+            ledger.block(Digest(id), Digest(parent));
+        }
+        ledger
+    }
+
+    /// Client `client` holds the result `id` of a slot.
+    fn complete(ledger: &mut Ledger, client: usize, slot: u32, id: u64) {
+        let request =
+            Request { client: NodeId::client(client), ts: slot, op: Op::new("r"), read_only: false };
+        ledger.complete(Seat(client as u8 + 1), &request, Some((Slot(slot), Digest(id))), 0);
+    }
+
+    fn commit(ledger: &mut Ledger, slot: u32, id: u64) {
+        let (seat, slot, id) = (Seat(0), Slot(slot), Digest(id));
+        ledger.commit(Commit { seat, slot, id, voters: NodeSet::EMPTY }, &[], 0);
+    }
+
+    fn found(ledger: &Ledger) -> Vec<(Property, &'static str, u32)> {
+        let slot = |violation: &Violation| violation.slot.map_or(0, |slot| slot.0);
+        ledger.violations().iter().map(|found| (found.property, found.rule, slot(found))).collect()
+    }
+
+    #[test]
+    fn clients_may_hold_results_of_one_chain_only() {
+        // In any order; also if each knows another slot.
+        for order in [[(3, 13), (1, 11)], [(1, 11), (3, 13)], [(2, 12), (2, 12)]] {
+            let mut ledger = two_chains();
+            order.iter().enumerate().for_each(|(i, &(slot, id))| complete(&mut ledger, i, slot, id));
+            assert_eq!(found(&ledger), []);
+        }
+        for (order, slot) in [
+            ([(1, 11), (1, 21)], 1),
+            ([(3, 13), (1, 21)], 1),
+            ([(1, 11), (2, 22)], 1),
+            ([(2, 22), (3, 13)], 2),
+        ] {
+            let mut ledger = two_chains();
+            order.iter().enumerate().for_each(|(i, &(slot, id))| complete(&mut ledger, i, slot, id));
+            assert_eq!(found(&ledger), [(Property::ClientAgreement, "receipt", slot)], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn no_replica_may_decide_what_contradicts_a_client() {
+        for client_first in [true, false] {
+            let mut ledger = two_chains();
+            if client_first {
+                complete(&mut ledger, 0, 3, 13);
+            }
+            commit(&mut ledger, 1, 11);
+            assert_eq!(found(&ledger), []);
+            commit(&mut ledger, 2, 22);
+            if !client_first {
+                complete(&mut ledger, 0, 3, 13);
+            }
+            assert_eq!(found(&ledger), [(Property::ClientAgreement, "decided", 2)]);
+        }
+    }
 
     #[test]
     fn deciding_again_starts_when_the_network_is_calm() {

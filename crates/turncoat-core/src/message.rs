@@ -173,8 +173,13 @@ pub struct Special<M: 'static> {
     pub name: &'static str,
     /// Its scope.
     pub scope: Scope,
-    /// What it does; says whether anything changed.
-    pub apply: fn(&mut M, &mut Liar<'_>) -> bool,
+    lie: SpecialLie<M>,
+}
+
+/// What a special mutation does; says whether anything changed.
+enum SpecialLie<M: 'static> {
+    Invented(fn(&mut M, &mut Liar<'_>) -> bool),
+    Recalled(fn(&mut M, &M, &mut Liar<'_>) -> bool),
 }
 
 impl<M> Special<M> {
@@ -182,9 +187,26 @@ impl<M> Special<M> {
     pub const fn small(
         kind: &'static str,
         name: &'static str,
-        apply: fn(&mut M, &mut Liar<'_>) -> bool,
+        lie: fn(&mut M, &mut Liar<'_>) -> bool,
     ) -> Self {
-        Self { kind, name, scope: Scope::Small, apply }
+        Self { kind, name, scope: Scope::Small, lie: SpecialLie::Invented(lie) }
+    }
+
+    /// A special mutation of small scope that draws on an earlier message of its kind.
+    pub const fn recalled(
+        kind: &'static str,
+        name: &'static str,
+        lie: fn(&mut M, &M, &mut Liar<'_>) -> bool,
+    ) -> Self {
+        Self { kind, name, scope: Scope::Small, lie: SpecialLie::Recalled(lie) }
+    }
+
+    /// Changes a message; says whether anything changed.
+    pub fn apply(&self, message: &mut M, earlier: Option<&M>, liar: &mut Liar<'_>) -> bool {
+        match self.lie {
+            SpecialLie::Invented(lie) => lie(message, liar),
+            SpecialLie::Recalled(lie) => earlier.is_some_and(|earlier| lie(message, earlier, liar)),
+        }
     }
 }
 

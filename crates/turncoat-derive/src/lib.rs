@@ -427,7 +427,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#mutate_arms)* }
                     let specials: &'static [Special<Self>] = #specials;
                     let special = specials.iter().filter(|s| s.kind == Self::KINDS[usize::from(kind)]).nth(index);
-                    special.is_some_and(|special| (special.apply)(self, liar))
+                    special.is_some_and(|special| special.apply(self, earlier, liar))
                 }
                 fn describe(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                     match self { #(#describe_arms)* }

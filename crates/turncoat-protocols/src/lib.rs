@@ -9,8 +9,9 @@ use turncoat_core::runner::Entry;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
+pub mod zyzzyva;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries(), hbft::entries()].concat()
+    [pbft::entries(), hotstuff::entries(), hbft::entries(), zyzzyva::entries()].concat()
 }

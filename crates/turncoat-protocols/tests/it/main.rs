@@ -38,3 +38,11 @@ mod pbft {
     mod view_change;
     mod waiting;
 }
+
+mod zyzzyva {
+    mod attacks;
+    mod normal;
+    mod random;
+    mod stage;
+    mod view_change;
+}
