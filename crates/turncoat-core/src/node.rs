@@ -439,6 +439,11 @@ impl<P: Protocol> Context<'_, P> {
         self.io.marks |= index.map_or(0, |index| 1 << index);
     }
 
+    /// Has the protocol's own [`Protocol::checks`] judged after this event, as after a decision.
+    pub const fn examine(&mut self) {
+        self.io.progressed = true;
+    }
+
     /// A line for the trace, made only if somebody reads it.
     pub fn note(&mut self, line: impl FnOnce() -> String) {
         self.io.note(line);
