@@ -6,11 +6,12 @@
 
 use turncoat_core::runner::Entry;
 
+pub mod fab;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries(), hbft::entries()].concat()
+    [pbft::entries(), hotstuff::entries(), hbft::entries(), fab::entries()].concat()
 }
