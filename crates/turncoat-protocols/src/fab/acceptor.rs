@@ -4,7 +4,9 @@ use turncoat_core::prelude::*;
 
 use super::Cx;
 use super::certificate::opens;
-use super::messages::{Acceptance, Accepted, CommitProof, Msg, Propose, Rep, Report, is_genuine, values};
+use super::messages::{
+    Acceptance, Accepted, CommitProof, Msg, Proof, Propose, Rep, Report, is_genuine, values,
+};
 use super::replica::Replica;
 use super::roles::Roles;
 
@@ -14,7 +16,7 @@ pub(super) struct Acceptor {
     /// What it has accepted last.
     accepted: Option<Acceptance>,
     /// Its latest commit proof.
-    proof: Option<Arc<CommitProof>>,
+    proof: Option<Proof>,
     /// Its REP of this view, which it repeats unchanged.
     report: Option<Report>,
 }
@@ -34,7 +36,7 @@ impl Acceptor {
         self.accepted.as_ref()
     }
 
-    pub(super) const fn proof(&self) -> Option<&Arc<CommitProof>> {
+    pub(super) const fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
 }
@@ -79,7 +81,7 @@ impl Replica {
     /// The leader has not heard enough: sends again what may be lost besides ACCEPTED.
     fn answer_again(&self, leader: NodeId, cx: &mut Cx<'_>) {
         if let Some(proof) = self.acceptor.proof.clone().filter(|proof| proof.view == self.view) {
-            cx.multicast(Roles::of(cx.cluster()).learners(), Msg::CommitProof(proof));
+            cx.multicast(Roles::of(cx.cluster()).learners(), Msg::CommitProof(CommitProof { proof }));
         }
         if self.learner.next() > self.open() {
             self.learner.say(self.view, NodeSet::one(leader), cx);
@@ -110,7 +112,7 @@ impl Replica {
         let proof = Arc::new(facts.accepted.cert(accepted, roles.acceptors()));
         self.acceptor.proof = Some(proof.clone());
         cx.mark("commit-proof");
-        cx.multicast(roles.learners(), Msg::CommitProof(proof));
+        cx.multicast(roles.learners(), Msg::CommitProof(CommitProof { proof }));
     }
 
     /// QUERY of the leader of this view: answers with REP, unless it has accepted something in the view already.

@@ -37,9 +37,15 @@ impl Leader {
 }
 
 impl Replica {
-    /// Those whose REPs leave this leader no value to propose, if it is stuck (the check `stuck-leader`).
-    pub(super) fn stuck(&self) -> Option<NodeSet> {
-        self.leader.stuck.then(|| self.leader.reporters())
+    /// If this leader is stuck: what the REPs say that leave it no value.
+    pub(super) fn stuck(&self) -> Option<String> {
+        let said = |rep: &Report| match (&rep.proof, &rep.accepted) {
+            (Some(proof), _) => format!("{} proves {}", rep.signer(), proof.value.digest()),
+            (None, Some(accepted)) => format!("{} reports {}", rep.signer(), accepted.value.digest()),
+            (None, None) => format!("{} reports nothing", rep.signer()),
+        };
+        let pc = self.leader.pc.iter().flat_map(|pc| pc.iter());
+        self.leader.stuck.then(|| pc.map(said).collect::<Vec<_>>().join(", "))
     }
 
     /// REP of an acceptor. The first a-f good ones are the progress certificate.

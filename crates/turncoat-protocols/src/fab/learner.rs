@@ -64,10 +64,10 @@ impl Replica {
         let roles = Roles::of(cx.cluster());
         let counts = self.config.parameterized && roles.acceptors().contains(from);
         if counts
-            && is_commit_proof(m, roles)
-            && let Some(facts) = self.facts(m.view, m.seq)
+            && is_commit_proof(&m.proof, roles)
+            && let Some(facts) = self.facts(m.proof.view, m.proof.seq)
         {
-            facts.proofs.add(from, m.value);
+            facts.proofs.add(from, m.proof.value);
             self.learn(cx);
         }
     }

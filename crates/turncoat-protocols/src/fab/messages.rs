@@ -15,8 +15,8 @@ pub enum Msg {
     #[message(view = m.view, slot = m.seq, phase = 2)]
     Accepted(Signed<Accepted>),
     /// An acceptor knows that no other value can be accepted by so many in this view, and proves it to all learners.
-    #[message(view = m.view, slot = m.seq, phase = 3)]
-    CommitProof(Arc<CommitProof>),
+    #[message(view = m.proof.view, slot = m.proof.seq, phase = 3)]
+    CommitProof(CommitProof),
     /// A learner has learned a value: to all proposers, and to who has asked.
     #[message(view = m.view, slot = Slot(m.learnt.values.len() as u32), phase = 4)]
     Learned(Learned),
@@ -70,8 +70,15 @@ pub struct Accepted {
     pub(super) value: Value,
 }
 
-/// COMMITPROOF: a quorum of equal ACCEPTEDs.
-pub(super) type CommitProof = Cert<Accepted>;
+/// A commit proof: a quorum of equal ACCEPTEDs.
+pub(super) type Proof = Arc<Cert<Accepted>>;
+
+/// COMMITPROOF(proof).
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
+pub struct CommitProof {
+    /// Equal ACCEPTEDs of a quorum.
+    pub(super) proof: Proof,
+}
 
 /// The values of the instances from 1 on, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Hash, Serialize, Deserialize, Part)]
@@ -122,7 +129,7 @@ pub struct Suspect {
 #[part(labels(v, S))]
 pub struct Election {
     pub(super) view: View,
-    /// SUSPECTs of enough proposers for the view before.
+    /// Who has suspected the leader before.
     pub(super) proof: Arc<Cert<Suspect>>,
 }
 
@@ -145,7 +152,7 @@ pub struct Rep {
     /// What it has accepted there last.
     pub(super) accepted: Option<Acceptance>,
     /// Its latest commit proof there.
-    pub(super) proof: Option<Arc<CommitProof>>,
+    pub(super) proof: Option<Proof>,
     pub(super) learned: Option<Known>,
 }
 

@@ -162,14 +162,9 @@ impl Protocol for Fab {
             for seat in
                 sim.seats().replicas().iter().filter(|&seat| sim.is_correct(seat) && sim.is_alive(seat))
             {
-                if let Some((node, reporters)) =
-                    sim.replica(seat).and_then(|node| Some((node, node.stuck()?)))
-                {
-                    let name = sim.seats().node(seat);
-                    let view = node.view;
-                    return Err(format!(
-                        "{name} leads view {view}, and the REPs of {reporters} leave it no value"
-                    ));
+                if let Some((node, why)) = sim.replica(seat).and_then(|node| Some((node, node.stuck()?))) {
+                    let (name, view) = (sim.seats().node(seat), node.view);
+                    return Err(format!("{name} leads view {view} and may propose nothing: {why}"));
                 }
             }
             Ok(())

@@ -13,8 +13,12 @@ pub(super) struct Roles {
 }
 
 impl Roles {
+    pub(super) const fn new(n: usize, f: usize) -> Self {
+        Self { n, f }
+    }
+
     pub(super) const fn of(cluster: &Cluster) -> Self {
-        Self { n: cluster.n, f: cluster.f }
+        Self::new(cluster.n, cluster.f)
     }
 
     pub(super) const fn acceptors(self) -> NodeSet {
@@ -75,13 +79,13 @@ mod tests {
         for f in 0..5 {
             for t in 0..=f {
                 let n = 3 * f + 2 * t + 1;
-                let roles = Roles { n, f };
+                let roles = Roles::new(n, f);
                 assert_eq!((roles.fast(), roles.proof()), (n - t, 2 * f + t + 1), "f = {f}, t = {t}");
                 assert_eq!((roles.block(), roles.reports()), (f + t + 1, n - f), "f = {f}, t = {t}");
                 assert_eq!((roles.proposers().len(), roles.learners().len()), (3 * f + 1, 3 * f + 1));
             }
         }
-        let fab = Roles { n: 6, f: 1 };
+        let fab = Roles::new(6, 1);
         assert_eq!((fab.fast(), fab.reports(), fab.block(), fab.most()), (5, 5, 3, 3));
         assert!(fab.learners().contains(NodeId::replica(2)) && !fab.learners().contains(NodeId::replica(1)));
     }
