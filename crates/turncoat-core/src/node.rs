@@ -74,6 +74,10 @@ pub trait Protocol: Sized + 'static {
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         NodeId::replica(view.0 as usize % cluster.n)
     }
+    /// The replicas that decide, where not all do: a goal that asks for decisions asks them.
+    fn deciders(cluster: &Cluster) -> NodeSet {
+        cluster.replicas()
+    }
     /// Whether a correct replica decides its slots one after another, without gaps.
     fn gap_free(_config: &Self::Config) -> bool {
         true
