@@ -120,6 +120,10 @@ impl Protocol for Fab {
         NodeId::replica(view.0.saturating_sub(1) as usize % Roles::of(cluster).thirds())
     }
 
+    fn deciders(cluster: &Cluster) -> NodeSet {
+        Roles::of(cluster).learners()
+    }
+
     /// The first view is 1.
     fn origin() -> RoundKey {
         RoundKey { view: View(1), slot: Slot(1), phase: 0 }
