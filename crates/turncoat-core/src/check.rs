@@ -12,7 +12,8 @@ use crate::scenario::Goal;
 use crate::sign::Signed;
 use crate::sim::Sim;
 
-/// An invariant of a protocol's own, judged after each event with a decision and at the end of a run.
+/// An invariant of a protocol's own, judged after each event with a decision, after those for which a node asks for it
+/// ([`Context::examine`](crate::node::Context::examine)), and at the end of a run.
 pub struct Check<P: Protocol> {
     /// Its name.
     pub name: &'static str,

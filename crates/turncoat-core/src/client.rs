@@ -172,6 +172,10 @@ pub trait Service: Protocol<Timer: From<ClientTimer>> {
     fn request(request: Signed<Request>) -> Self::Msg;
     /// The reply in a message, if it is one.
     fn reply(msg: &Self::Msg) -> Option<Reply>;
+    /// To whom a request goes first if it is meant for the leader: to whom the client believes to be that.
+    fn first_to(leader: NodeId, _cluster: &Cluster) -> NodeSet {
+        NodeSet::one(leader)
+    }
 }
 
 /// How many equal replies a client needs.
@@ -262,7 +266,7 @@ impl QuorumClient {
         let target = match self.work.workload.target {
             _ if read_only => cx.cluster().replicas(),
             Target::All => cx.cluster().replicas(),
-            Target::Leader => NodeSet::one(cx.leader(self.view)),
+            Target::Leader => P::first_to(cx.leader(self.view), cx.cluster()),
             Target::One(node) => NodeSet::one(node),
             Target::Random => {
                 let n = cx.cluster().n;

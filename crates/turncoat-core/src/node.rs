@@ -74,6 +74,10 @@ pub trait Protocol: Sized + 'static {
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         NodeId::replica(view.0 as usize % cluster.n)
     }
+    /// The replicas that decide, where not all do: a goal that asks for decisions asks them.
+    fn deciders(cluster: &Cluster) -> NodeSet {
+        cluster.replicas()
+    }
     /// Whether a correct replica decides its slots one after another, without gaps.
     fn gap_free(_config: &Self::Config) -> bool {
         true
@@ -437,6 +441,11 @@ impl<P: Protocol> Context<'_, P> {
         let index = P::MARKS.iter().position(|&known| known == mark);
         debug_assert!(index.is_some(), "`{mark}` is not among the marks of {}", P::NAME);
         self.io.marks |= index.map_or(0, |index| 1 << index);
+    }
+
+    /// Has the protocol's own [`Protocol::checks`] judged after this event, as after a decision.
+    pub const fn examine(&mut self) {
+        self.io.progressed = true;
     }
 
     /// A line for the trace, made only if somebody reads it.

@@ -6,6 +6,7 @@
 
 use turncoat_core::runner::Entry;
 
+pub mod fab;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
@@ -13,5 +14,5 @@ pub mod zyzzyva;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries(), hbft::entries(), zyzzyva::entries()].concat()
+    [pbft::entries(), hotstuff::entries(), hbft::entries(), zyzzyva::entries(), fab::entries()].concat()
 }

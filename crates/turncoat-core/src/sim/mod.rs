@@ -428,7 +428,9 @@ impl<P: Protocol> Sim<P> {
     fn look_at_progress(&mut self) {
         self.io.progressed = false;
         if self.goal_at.is_none() {
-            let live = self.io.seats.replicas().iter().filter(|&seat| self.alive.contains(seat));
+            let (seats, deciders) = (&self.io.seats, P::deciders(&self.cluster));
+            let decides = |&seat: &Seat| self.alive.contains(seat) && deciders.contains(seats.node(seat));
+            let live = seats.replicas().iter().filter(decides);
             if self.io.ledger.goal_reached(self.expected, live) {
                 self.goal_at = Some((self.io.time, self.io.step));
                 self.last_step = 0;

@@ -1,7 +1,7 @@
 //! Decisions that should not have been made, values that nobody asked for, and what makes a node crash.
 
 use turncoat_core::ids::{SeatName, Slot};
-use turncoat_core::outcome::Violation;
+use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Change;
 use turncoat_core::record::{Falsehood, SentCopy};
 
@@ -103,7 +103,10 @@ impl Run {
                 (_, Some(lie)) => format!(" It was a lie: {lie}."),
                 (_, None) => String::new(),
             };
-            let leads = copy.round.filter(|key| copy.view_change && self.leader(key.view) != copy.src.node);
+            let crashed = violation.property == Property::Crashed;
+            let leads = copy
+                .round
+                .filter(|key| crashed && copy.view_change && self.leader(key.view) != copy.src.node);
             let leads = leads.map(|key| {
                 format!(" View {} is led by {}, not by {}.", key.view, self.leader(key.view), copy.src)
             });

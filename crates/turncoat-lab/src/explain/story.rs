@@ -61,6 +61,9 @@ impl Run {
                             detail.replacen(" crashed", ", a correct node, crashed", 1)
                         )
                     }
+                    Property::Custom => {
+                        format!("an invariant of the protocol is violated at step {step}: {detail}")
+                    }
                     _ => format!("{property} is violated at step {step}: {detail}"),
                 }
             }

@@ -4,6 +4,14 @@ mod chain;
 mod mutations;
 mod stage;
 
+mod fab {
+    mod attacks;
+    mod normal;
+    mod random;
+    mod stage;
+    mod views;
+}
+
 mod hbft {
     mod attacks_published;
     mod attacks_rules;

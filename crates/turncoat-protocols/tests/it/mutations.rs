@@ -1,7 +1,7 @@
 //! The mutation tables of all protocols, as files that people can read. `TURNCOAT_BLESS=1` writes them anew.
 
 use turncoat_core::message::{Message, MutationTable};
-use turncoat_protocols::{hbft, hotstuff, pbft, zyzzyva};
+use turncoat_protocols::{fab, hbft, hotstuff, pbft, zyzzyva};
 
 fn is_golden<M: Message>(name: &str) {
     let path = format!("{}/tests/golden/{name}-mutations.txt", env!("CARGO_MANIFEST_DIR"));
@@ -20,6 +20,7 @@ fn is_golden<M: Message>(name: &str) {
 fn the_tables_of_mutations_are_the_golden_ones() {
     is_golden::<pbft::Msg>("pbft");
     is_golden::<hbft::Msg>("hbft");
+    is_golden::<fab::Msg>("fab");
     is_golden::<hotstuff::basic::Msg>("hotstuff");
     is_golden::<hotstuff::chained::Msg>("hotstuff-chained");
     is_golden::<hotstuff::fast::Msg>("fast-hotstuff");
