@@ -177,9 +177,9 @@ impl Replica {
             self.insist(cx);
         }
         // The new leader gets its time.
-        if self.awaited.take().is_some() {
-            cx.cancel_timer(Timer::Proposer);
-        }
+        cx.cancel_timer(Timer::Proposer);
+        cx.cancel_timer(Timer::Pull);
+        (self.awaited, self.pulling) = (None, false);
         self.tend(cx);
         for (from, msg) in self.early.take() {
             self.on_message(from, &msg, cx);
