@@ -247,8 +247,8 @@ impl Column {
 fn percent(rate: Rate) -> String {
     let interval = rate.interval();
     let digits = match rate.runs {
-        ..1000 => 1,
-        ..100_000 => 2,
+        0..1000 => 1,
+        1000..100_000 => 2,
         _ => 3,
     };
     let [rate, low, high] = [rate.estimate(), interval.low, interval.high].map(|x| 100.0 * x);

@@ -73,13 +73,12 @@ fn certified(votes: &[Voted], seq: Slot, history: Digest) -> Option<(View, &Orde
 /// they have taken it over. There is one at the most.
 fn reported(votes: &[Voted], seq: Slot, history: Digest, weak: usize) -> Option<(View, &OrderReq)> {
     let reports = || votes.iter().filter_map(|vote| vote.at(seq)).filter(|order| order.parent == history);
-    let found = reports().find_map(|order| {
+    reports().find_map(|order| {
         let same = reports().filter(|other| other.digest == order.digest);
         let mut views: Vec<View> = same.map(|other| other.view).collect();
         views.sort_unstable_by_key(|&view| std::cmp::Reverse(view));
         views.get(weak - 1).map(|&view| (view, order))
-    });
-    found
+    })
 }
 
 /// Who has the certificate for the highest number (max-cc), and that number. If several are equal, the one of the lowest

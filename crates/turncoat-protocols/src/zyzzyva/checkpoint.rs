@@ -9,7 +9,7 @@ use super::replica::Replica;
 impl Replica {
     /// An answer of another replica, or an own one, at a checkpoint of this view.
     pub(super) fn on_response(&mut self, claim: &Signed<Claim>) {
-        let due = claim.seq.0 % self.config.checkpoint == 0 && claim.seq > self.s();
+        let due = claim.seq.0.is_multiple_of(self.config.checkpoint) && claim.seq > self.s();
         if self.normal && claim.view == self.view && due {
             self.responses.entry(claim.seq).or_default().add(claim);
         }
@@ -33,7 +33,7 @@ impl Replica {
     }
 
     pub(super) fn on_checkpoint(&mut self, m: &Signed<Checkpoint>) {
-        if m.valid() && m.seq > self.s() && m.seq.0 % self.config.checkpoint == 0 {
+        if m.valid() && m.seq > self.s() && m.seq.0.is_multiple_of(self.config.checkpoint) {
             super::count(&mut self.checkpoints, m);
         }
     }
@@ -86,7 +86,9 @@ impl Replica {
     /// Shows the stable checkpoint to who asks for something and has an older one: the orders below it are forgotten, and
     /// orders above it may be too far ahead. The one CHECKPOINT that a liar withholds would else leave a replica behind.
     pub(super) fn show_stable(&self, who: NodeId, s: Slot, cx: &mut Cx<'_>) {
-        if let Some(proof) = self.stable.as_ref().filter(|proof| proof.seq > s && !self.config.flags.no_stable_proof) {
+        if let Some(proof) =
+            self.stable.as_ref().filter(|proof| proof.seq > s && !self.config.flags.no_stable_proof)
+        {
             cx.send(who, Msg::Stable(proof.clone()));
         }
     }

@@ -173,7 +173,7 @@ impl Replica {
         let Some(entry) = self.log.get(seq) else { return };
         let client = entry.request.as_ref().map(|request| request.client);
         let mut to: NodeSet = client.into_iter().collect();
-        if everybody && seq.0 % self.config.checkpoint == 0 {
+        if everybody && seq.0.is_multiple_of(self.config.checkpoint) {
             to = to.or(cx.cluster().replicas());
         }
         if !to.is_empty() {
