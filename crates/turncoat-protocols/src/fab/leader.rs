@@ -67,7 +67,7 @@ impl Replica {
         }
         // The longest prefix in the certificate.
         let longest =
-            self.leader.reports.iter().filter_map(|rep| rep.learned.clone()).max_by_key(|l| l.values.len());
+            self.leader.reports.iter().filter_map(|rep| rep.learned.clone()).max_by_key(|l| l.0.len());
         if let Some(known) = longest.filter(|_| self.leader.pc.is_some()) {
             self.adopt(&known, cx);
         }

@@ -19,7 +19,7 @@ pub(super) struct Learner {
 impl Learner {
     /// The instance that it learns next.
     pub(super) fn next(&self) -> Slot {
-        Slot(self.prefix.values.len() as u32 + 1)
+        self.prefix.next()
     }
 
     /// `seq_reset_on_view_change`.
@@ -42,7 +42,7 @@ impl Learner {
 
     /// Says what it has learned, if anything.
     pub(super) fn say(&self, view: View, to: NodeSet, cx: &mut Cx<'_>) {
-        if !self.prefix.values.is_empty() {
+        if !self.prefix.0.is_empty() {
             cx.multicast(to, Msg::Learned(Learned { view, learnt: cx.sign(self.prefix.clone()) }));
         }
     }
@@ -50,7 +50,7 @@ impl Learner {
     /// Learns the next value: for good.
     fn learn(&mut self, value: &Value, view: View, voters: NodeSet, cx: &mut Cx<'_>) {
         let seq = self.next();
-        Arc::make_mut(&mut self.prefix.values).push(*value);
+        Arc::make_mut(&mut self.prefix.0).push(*value);
         if let Some(result) = self.history.execute(seq, Some(**value), voters, cx) {
             self.replies.executed(value, value.reply(view, seq, result));
             self.answer(value, cx);
@@ -74,7 +74,7 @@ impl Replica {
 
     /// LEARNED of a learner: enough of them are a certificate, f+1 teach another learner.
     pub(super) fn on_learned(&mut self, from: NodeId, m: &Learned, cx: &mut Cx<'_>) {
-        let (roles, seq) = (Roles::of(cx.cluster()), Slot(m.learnt.values.len() as u32));
+        let (roles, seq) = (Roles::of(cx.cluster()), Slot(m.learnt.0.len() as u32));
         if seq < self.open() || !roles.learners().contains(from) {
             return;
         }
@@ -82,7 +82,7 @@ impl Replica {
         learned.add(&m.learnt);
         if let Some((prefix, voters)) = learned.winner(roles.weak()) {
             let (prefix, learned) = (prefix.clone(), learned.cert(prefix, roles.learners()));
-            self.learn_all(&prefix.values, voters, cx);
+            self.learn_all(&prefix.0, voters, cx);
             if voters.len() >= roles.most() {
                 self.adopt(&Arc::new(learned), cx);
             }

@@ -18,7 +18,7 @@ pub enum Msg {
     #[message(view = m.proof.view, slot = m.proof.seq, phase = 3)]
     CommitProof(CommitProof),
     /// A learner has learned a value: to all proposers, and to who has asked.
-    #[message(view = m.view, slot = Slot(m.learnt.values.len() as u32), phase = 4)]
+    #[message(view = m.view, slot = Slot(m.learnt.0.len() as u32), phase = 4)]
     Learned(Learned),
     /// A proposer knows that enough learners have learned it: to all proposers.
     #[message(view = m.view, slot = m.seq, phase = 5)]
@@ -55,9 +55,9 @@ pub struct Propose {
     pub(super) seq: Slot,
     /// The value.
     pub(super) value: Value,
-    /// The progress certificate; none in the first view.
+    /// The progress certificate, empty in the first view.
     pub(super) pc: Arc<Vec<Report>>,
-    /// The learned certificate of the instances before.
+    /// The learned certificate, of all instances before.
     pub(super) learned: Option<Known>,
 }
 
@@ -82,9 +82,13 @@ pub struct CommitProof {
 
 /// The values of the instances from 1 on, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Hash, Serialize, Deserialize, Part)]
-pub(super) struct Prefix {
-    /// The values of the instances from 1 on.
-    pub(super) values: Arc<Vec<Value>>,
+pub(super) struct Prefix(pub(super) Arc<Vec<Value>>);
+
+impl Prefix {
+    /// The instance after it.
+    pub(super) fn next(&self) -> Slot {
+        Slot(self.0.len() as u32 + 1)
+    }
 }
 
 /// LEARNED. What is signed does not name a view: learning is final, and learners may have learned a value in different ones.
@@ -151,7 +155,7 @@ pub struct Rep {
     pub(super) seq: Slot,
     /// What it has accepted there last.
     pub(super) accepted: Option<Acceptance>,
-    /// Its latest commit proof there.
+    /// The acceptor's latest commit proof there.
     pub(super) proof: Option<Proof>,
     pub(super) learned: Option<Known>,
 }
@@ -166,5 +170,5 @@ pub(super) fn is_genuine(value: &Value) -> bool {
 
 /// The values of a learned certificate; before the first instance there is none.
 pub(super) fn values(known: Option<&Known>) -> &[Value] {
-    known.map_or(&[], |known| &known.values)
+    known.map_or(&[], |known| &known.0)
 }

@@ -153,7 +153,7 @@ impl Protocol for Fab {
             "accepted" => Some(Msg::Accepted(signer.sign(Accepted { view, seq, value }))),
             "learned" => {
                 let all = values(m.learned.as_ref()).iter().copied().chain([value]);
-                let learnt = signer.sign(Prefix { values: Arc::new(all.collect()) });
+                let learnt = signer.sign(Prefix(Arc::new(all.collect())));
                 Some(Msg::Learned(Learned { view, learnt }))
             }
             _ => None,

@@ -92,17 +92,17 @@ impl Replica {
     pub(super) fn adopt(&mut self, known: &Known, cx: &mut Cx<'_>) {
         let roles = Roles::of(cx.cluster());
         let before = values(self.known.as_ref()).len();
-        if known.values.len() <= before || !is_known(known, roles) {
+        if known.0.len() <= before || !is_known(known, roles) {
             return;
         }
         self.known = Some(known.clone());
-        known.values[before..].iter().for_each(|value| self.clients.executed(value, ()));
+        known.0[before..].iter().for_each(|value| self.clients.executed(value, ()));
         self.acceptor.close();
         self.fruitless = 0;
         let open = self.open();
         self.facts = self.facts.split_off(&open);
         self.learned = self.learned.split_off(&open);
-        self.learn_all(&known.values, known.voters(), cx);
+        self.learn_all(&known.0, known.voters(), cx);
         self.satisfy(roles.proposers(), cx);
         self.rest_if_done(cx);
         self.lead(cx);
@@ -244,6 +244,9 @@ impl Replica {
     /// What is missing for the next step.
     fn waits(&self, cluster: &Cluster) -> Option<Waiting> {
         let (roles, about) = (Roles::of(cluster), About::Slot(self.open()));
+        if self.stuck().is_some() {
+            return None;
+        }
         if let Some(waiting) = self.leader.waits(self.view, roles) {
             return Some(waiting);
         }

@@ -75,6 +75,7 @@ fn small_counterexamples_read_well() {
         ("invented", bug("pbft-java/no-request-auth")),
         ("crash", bug("pbft-java/new-view-empty")),
         ("standstill", bug("pbft/read-only-liveness")),
+        ("stuck-leader", bug("fab/vouch-conflict")),
         ("found-agreement", file("found-agreement")),
         ("found-crash", file("found-crash")),
         ("bracha-lie", file("bracha-lie")),

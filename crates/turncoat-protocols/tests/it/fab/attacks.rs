@@ -19,7 +19,7 @@ const P0_LIES: &str = "cluster.clients = 2\nadversary.byzantine = ['p0']";
 fn conflict(s: &mut Story<Fab>) {
     s.deliver("c0>* request").deliver("c1>* request");
     s.mutate("p0>p3 propose", "propose.value=earlier").mutate("p0>p3 accepted", "accepted.omit");
-    s.lose("p0>* commit-proof").deliver_all();
+    s.hold("p0>* commit-proof").deliver_all().mutate("p0>* commit-proof", "commit-proof.omit");
     expect_logs(s, &BACKUPS, &NOTHING);
     assert_eq!(BACKUPS.map(|who| accepted(s, who)), ["r1@1 v1+", "r1@1 v1+", "r2@1 v1"]);
     suspect(s, &BACKUPS);
@@ -68,7 +68,7 @@ fn with_t_of_one_reports_and_a_proof_leave_the_leader_no_value() {
     let mut s = attack("pfab", CONFLICT, &settings);
     s.deliver("c0>* request").deliver("c1>* request");
     s.mutate("p0>p3,p5 propose", "propose.value=earlier").mutate("p0>p3,p5 accepted", "accepted.omit");
-    s.lose("p0>* commit-proof").deliver_all();
+    s.hold("p0>* commit-proof").deliver_all().mutate("p0>* commit-proof", "commit-proof.omit");
     expect_logs(&s, &LEARNERS, &NOTHING);
     assert_eq!(["p1", "p2", "p4"].map(|who| accepted(&s, who)), ["r1@1 v1+"; 3]);
     assert_eq!(["p3", "p5"].map(|who| accepted(&s, who)), ["r2@1 v1"; 2]);

@@ -27,7 +27,7 @@ pub(crate) fn accepted(s: &Story<Fab>, who: &str) -> String {
     let state = s.json(who);
     let own = &state["acceptor"]["accepted"];
     let Some(op) = own["value"]["body"]["op"].as_str() else { return "nothing".to_owned() };
-    let open = 1 + state["known"]["body"]["values"].as_array().map_or(0, Vec::len);
+    let open = 1 + state["known"]["body"].as_array().map_or(0, Vec::len);
     let proof = if state["acceptor"]["proof"].is_object() { "+" } else { "" };
     format!("{op}@{open} v{}{proof}", own["view"])
 }
@@ -51,7 +51,7 @@ pub(crate) fn proposal(s: &Story<Fab>, who: &str) -> String {
 
 /// How many values are in a node's learned certificate.
 pub(crate) fn known(s: &Story<Fab>, who: &str) -> usize {
-    s.json(who)["known"]["body"]["values"].as_array().map_or(0, Vec::len)
+    s.json(who)["known"]["body"].as_array().map_or(0, Vec::len)
 }
 
 /// The timers of a node.
