@@ -57,7 +57,8 @@ turncoat_core::config! {
     pub struct Config {
         /// K: slots between two checkpoints. Numbers may run ahead of the stable one by 2K.
         pub checkpoint: u32 = 4,
-        /// TC: how long a replica waits for a request that its client has sent to all.
+        /// TC: how long a replica waits for a request that its client has sent to all; twice that for each view in which it
+        /// did so in vain.
         pub confirm_timeout: Time = Time(1000),
         /// TF1 and TF2: how long it waits for missing orders, of the primary and then of anybody.
         pub fill_hole_timeout: Time = Time(300),
@@ -69,6 +70,9 @@ turncoat_core::config! {
         pub flags: Flags = Flags::default(),
     }
 }
+
+/// How often T1, TC and TN double at the most.
+const DOUBLINGS: u32 = 6;
 
 /// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
