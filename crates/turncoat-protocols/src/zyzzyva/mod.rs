@@ -22,10 +22,15 @@
 //!   hate;
 //! - a replica that a client has asked directly waits until the request is in a certificate, not until it is ordered;
 //! - a certificate of the present view that contradicts an order proves misbehaviour (POM);
-//! - CHECKPOINTs of one view make a checkpoint stable, 2f+1 of them.
+//! - CHECKPOINTs of one view make a checkpoint stable, 2f+1 of them;
+//! - who asks for something and has an older stable checkpoint is shown the proof of the present one (STABLE): orders behind
+//!   it are forgotten, and a liar that withholds its CHECKPOINT from one replica would leave that one behind for good.
 //!
-//! Each of them left out is a flag. What is unanswered is sent again every `retransmit` ticks: the papers assume channels
-//! that do that.
+//! Each of them left out is a flag. Without a flag:
+//! - a replica for which TC runs out asks all others (CONFIRM-REQ), also if it has executed the request, and not only if it
+//!   has not: its log may be another one than theirs;
+//! - TC doubles like T1 and TN, for nobody knows how slow the network is;
+//! - what is unanswered is sent again every `retransmit` ticks: the papers assume channels that do that.
 
 use turncoat_core::prelude::*;
 
