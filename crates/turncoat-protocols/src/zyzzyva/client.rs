@@ -7,7 +7,7 @@ use turncoat_core::prelude::*;
 use turncoat_core::scenario::Target;
 
 use super::messages::{Claim, LocalCommit, Msg, Order, Pom, SpecResponse};
-use super::{Cx, Timer, Zyzzyva};
+use super::{Cx, DOUBLINGS, Timer, Zyzzyva};
 
 /// What is said of a request. Each answer is a fact: a replica gives several, of different views.
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -68,9 +68,6 @@ impl Hash for Client {
         (self.next, self.ts, &self.views, &self.outstanding, self.accused).hash(h);
     }
 }
-
-/// How often T1 doubles.
-const DOUBLINGS: u32 = 6;
 
 impl Client {
     pub(super) fn new(work: &ClientWork) -> Self {

@@ -68,7 +68,8 @@ pub struct OrderReq {
     pub(super) view: View,
     /// The number, which is the slot.
     pub(super) seq: Slot,
-    /// The history before it. The paper leaves it out: receivers know it, but liars have to.
+    /// The history before it.
+    /// The paper leaves it out: receivers know it, but liars have to.
     #[part(skip)]
     pub(super) parent: Digest,
     /// The history with it.
@@ -134,13 +135,15 @@ pub struct SpecResponse {
     pub(super) claim: Signed<Claim>,
     /// The result.
     pub(super) result: u64,
-    /// Whose request it answers; none for null, at a checkpoint.
+    /// Whose request it answers.
+    /// None for null, at a checkpoint.
     #[part(skip)]
     pub(super) client: Option<NodeId>,
     /// Which of the client's requests.
     #[part(skip)]
     pub(super) ts: u32,
-    /// The ORDER-REQ; none below a stable checkpoint.
+    /// The ORDER-REQ.
+    /// None below a stable checkpoint.
     pub(super) order: Option<Order>,
 }
 
@@ -216,7 +219,8 @@ pub struct ViewChange {
     pub(super) view: View,
     /// The number of its last stable checkpoint.
     pub(super) s: Slot,
-    /// The proof of that checkpoint; none at first.
+    /// The proof of that checkpoint.
+    /// None at first.
     pub(super) proof: Option<Cert<Checkpoint>>,
     /// Its highest certificate above it.
     pub(super) cert: Option<Cert<Claim>>,

@@ -22,10 +22,15 @@
 //!   hate;
 //! - a replica that a client has asked directly waits until the request is in a certificate, not until it is ordered;
 //! - a certificate of the present view that contradicts an order proves misbehaviour (POM);
-//! - CHECKPOINTs of one view make a checkpoint stable, 2f+1 of them.
+//! - CHECKPOINTs of one view make a checkpoint stable, 2f+1 of them;
+//! - who asks for something and has an older stable checkpoint is shown the proof of the present one (STABLE): orders behind
+//!   it are forgotten, and a liar that withholds its CHECKPOINT from one replica would leave that one behind for good.
 //!
-//! Each of them left out is a flag. What is unanswered is sent again every `retransmit` ticks: the papers assume channels
-//! that do that.
+//! Each of them left out is a flag. Without a flag:
+//! - a replica for which TC runs out asks all others (CONFIRM-REQ), also if it has executed the request, and not only if it
+//!   has not: its log may be another one than theirs;
+//! - TC doubles like T1 and TN, for nobody knows how slow the network is;
+//! - what is unanswered is sent again every `retransmit` ticks: the papers assume channels that do that.
 
 use turncoat_core::prelude::*;
 
@@ -57,7 +62,8 @@ turncoat_core::config! {
     pub struct Config {
         /// K: slots between two checkpoints. Numbers may run ahead of the stable one by 2K.
         pub checkpoint: u32 = 4,
-        /// TC: how long a replica waits for a request that its client has sent to all.
+        /// TC: how long a replica waits for a request that its client has sent to all; twice that for each view in which it
+        /// did so in vain.
         pub confirm_timeout: Time = Time(1000),
         /// TF1 and TF2: how long it waits for missing orders, of the primary and then of anybody.
         pub fill_hole_timeout: Time = Time(300),
@@ -69,6 +75,9 @@ turncoat_core::config! {
         pub flags: Flags = Flags::default(),
     }
 }
+
+/// How often T1, TC and TN double at the most.
+const DOUBLINGS: u32 = 6;
 
 /// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]

@@ -4,7 +4,7 @@ use turncoat_core::prelude::*;
 
 use super::messages::{Claim, ConfirmReq, FillHole, FillHoleReply, Msg, Order, OrderReq, Pom, SpecResponse};
 use super::replica::Replica;
-use super::{Cx, Timer};
+use super::{Cx, DOUBLINGS, Timer};
 
 /// Orders that a replica misses, and whom it has asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -58,9 +58,15 @@ impl Replica {
         if !cx.leads(self.view) && !self.is_settled(request.client, request.ts) {
             let news = self.watched.insert(request.client, request.ts) != Some(request.ts);
             if news || !cx.is_armed(Timer::Confirm(request.client)) {
-                cx.set_timer(Timer::Confirm(request.client), self.config.confirm_timeout);
+                cx.set_timer(Timer::Confirm(request.client), self.tc());
             }
         }
+    }
+
+    /// TC, which doubles with each view in which it runs out, until a request is settled: who does not know how slow the
+    /// network is would else leave every view too early.
+    pub(super) fn tc(&self) -> Time {
+        Time(self.config.confirm_timeout.0.saturating_mul(1 << self.late))
     }
 
     /// Whether nobody has to wait for a request any longer.
@@ -92,6 +98,9 @@ impl Replica {
     /// slot, which proves misbehaviour, or below a stable checkpoint, which they show.
     pub(super) fn on_confirm_timeout(&mut self, client: NodeId, cx: &mut Cx<'_>) {
         let Some(ts) = self.watched.remove(&client).filter(|_| self.normal) else { return };
+        if self.hated < self.view {
+            self.late = DOUBLINGS.min(self.late + 1);
+        }
         self.hate(cx);
         let waits = self.clients.pending().iter().find(|request| request.client == client).copied();
         let executed = self.clients.last_reply(client).filter(|(last, _)| *last == ts);

@@ -31,6 +31,8 @@ pub struct Replica {
     pub(super) hole: Option<Hole>,
     /// The requests that TC runs for: client and t.
     pub(super) watched: BTreeMap<NodeId, u32>,
+    /// In how many views in a row it ran out.
+    pub(super) late: u32,
 
     /// The answers of this view at checkpoints.
     pub(super) responses: BTreeMap<Slot, Ballots<Claim>>,
@@ -137,6 +139,7 @@ impl Replica {
         while let Some((&client, _)) = self.watched.iter().find(|&(&client, &ts)| self.is_settled(client, ts))
         {
             self.watched.remove(&client);
+            self.late = 0;
             cx.cancel_timer(Timer::Confirm(client));
         }
         if self.outstanding() {
@@ -239,7 +242,7 @@ impl Node<Zyzzyva> for Replica {
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
         self.hole = None;
         for &client in self.watched.keys() {
-            cx.set_timer(Timer::Confirm(client), self.config.confirm_timeout);
+            cx.set_timer(Timer::Confirm(client), self.tc());
         }
         self.advance(cx);
     }

@@ -5,10 +5,7 @@ use turncoat_core::prelude::*;
 use super::carry_over::Start;
 use super::messages::{Checkpoint, Claim, Ihtp, Msg, NewView, Order, ViewChange, Voted};
 use super::replica::Replica;
-use super::{Cx, Timer};
-
-/// How often TN doubles.
-const DOUBLINGS: u32 = 12;
+use super::{Cx, DOUBLINGS, Timer};
 
 impl Replica {
     /// IHTP for the present view. It stops nothing.
