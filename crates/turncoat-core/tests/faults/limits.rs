@@ -59,6 +59,29 @@ fn termination_is_judged_after_the_calm_phase() {
     assert_eq!(stuck.outcome.end, End::Quiet);
 }
 
+/// Nobody decides anything here: a check is judged when a node asks for it, which p1 does when a card arrives, and at the
+/// end.
+#[test]
+fn a_node_may_ask_for_the_checks() {
+    let letters = |kind: &str| {
+        let letters = format!("['10 p0>p1 letter 0.1', '50 p0>p1 {kind}', '90 p0>p2 letter 0.1']");
+        let scenario = scenario::<Post>(&format!("protocol.letters = {letters}\nworkload.goal = 'none'"));
+        let mut sim = Sim::<Post>::new();
+        sim.add_check(Check {
+            name: "p1-is-lonely",
+            judge: Box::new(|sim| match sim.replica(Seat(1)) {
+                Some(p1) if !p1.heard.is_empty() => Err(format!("p1 has heard {:?}", p1.heard)),
+                _ => Ok(()),
+            }),
+        });
+        let outcome = sim.execute(&scenario).unwrap();
+        let violation = outcome.violation(Property::Custom).expect("p1 hears something").clone();
+        (violation.step, violation.detail)
+    };
+    assert_eq!(letters("card"), (4, "p1-is-lonely: p1 has heard [1, 2]".to_owned()));
+    assert_eq!(letters("letter 0.1").0, 6, "at the end");
+}
+
 /// A rule that no general checker knows: p3 never decides slot 2.
 #[test]
 fn a_check_of_ones_own_is_judged_by_its_name() {

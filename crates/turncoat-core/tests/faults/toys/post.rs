@@ -118,10 +118,13 @@ impl Node<Post> for Writer {
             }
         }
     }
-    fn on_message(&mut self, _: NodeId, msg: &Msg, _: &mut Context<'_, Post>) {
+    fn on_message(&mut self, _: NodeId, msg: &Msg, cx: &mut Context<'_, Post>) {
         let (Msg::Letter { no, .. } | Msg::Card { no }) = msg;
         assert!(Some(*no) != self.bomb, "letter {no} was a bomb");
         self.heard.push(*no);
+        if matches!(msg, Msg::Card { .. }) {
+            cx.examine();
+        }
     }
     fn on_timer(&mut self, timer: u32, cx: &mut Context<'_, Post>) {
         self.post(timer as usize, cx);
