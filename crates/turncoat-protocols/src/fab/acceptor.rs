@@ -90,6 +90,9 @@ impl Replica {
 
     /// ACCEPTED(v, n, x) of an acceptor.
     pub(super) fn on_accepted(&mut self, m: &Signed<Accepted>, cx: &mut Cx<'_>) {
+        if !Roles::of(cx.cluster()).acceptors().contains(m.signer()) {
+            return;
+        }
         let repeats_count = self.config.flags.count_duplicates;
         let Some(facts) = self.facts(m.view, m.seq) else { return };
         if !facts.accepted.add(m) && repeats_count {

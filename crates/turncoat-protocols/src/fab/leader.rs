@@ -57,7 +57,7 @@ impl Replica {
         if m.view != self.view || !cx.leads(self.view) || late || known {
             return;
         }
-        if !self.config.is_good_report(m, roles) {
+        if !roles.acceptors().contains(m.signer()) || !self.config.is_good_report(m, roles) {
             return;
         }
         reports.push(m.clone());

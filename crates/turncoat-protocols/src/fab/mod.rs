@@ -12,8 +12,8 @@
 //! **Recovery** (`certificate`). The new leader asks all acceptors (QUERY) and takes the first a-f answers (REP) for its
 //! progress certificate. It may propose only what the certificate vouches for, and acceptors check that. As published, a value
 //! with f+t+1 reports forbids all others, and so does a value with a commit proof: one liar can bring both about, and
-//! then nothing can be proposed (Abraham et al., 2017). Repaired, what may have been decided in the *highest* view counts,
-//! and in one view a proof before reports.
+//! then nothing can be proposed (Abraham et al., 2017). Lies in the first view are enough for that. Repaired, what may
+//! have been decided in the *highest* view counts, and in one view a proof before reports.
 //!
 //! What the paper leaves open is ours:
 //! - there is an instance for each slot, one after another: PROPOSE for slot n carries a *learned certificate*,

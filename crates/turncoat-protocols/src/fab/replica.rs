@@ -54,7 +54,7 @@ pub struct Replica {
 }
 
 /// How far ahead of the open instance facts are kept.
-const AHEAD: usize = 64;
+const AHEAD: u32 = 64;
 
 impl Replica {
     pub(super) fn new(config: Config) -> Self {
@@ -69,7 +69,7 @@ impl Replica {
     /// What was said about an instance in a view, if that is worth keeping.
     pub(super) fn facts(&mut self, view: View, seq: Slot) -> Option<&mut Facts> {
         let open = self.open();
-        let kept = seq >= open && seq.0 - open.0 < AHEAD as u32;
+        let kept = seq >= open && seq.0 - open.0 < AHEAD;
         kept.then(|| self.facts.entry(seq).or_default().entry(view).or_default())
     }
 
