@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The control of hBFT: repaired it is correct, so nothing may be found in it. A violation is our bug.
 #
-#   checks/hbft-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 2.5 million in all
+#   checks/hbft-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 2.8 million in all
 #
 # With n = 3f+1 (`hbft`), and in part with n = 5f+1 (`hbft-5f1`), rare checkpoints, and COMMITs that carry PREPAREs:
 # 1. a million runs without faults, over all schedulers;
 # 2. runs with impatient timers: each rare path is taken in more than 1 % of them;
 # 3. ByzzFuzz: 0 to 2 lies, 0 to 2 partitions, lies of small and of any scope, 200 thousand runs of each;
 # 4. Twins: one replica runs twice, 200 thousand runs;
-# 5. a liar that lies in a fifth of its messages, with impatient timers.
+# 5. liars: with two faces, and with lies in a fifth of their messages under impatient timers.
 # Nobody but a client sends anything again, so partitions hold messages back and lose none.
 #
 # Prints one row per campaign. Exits with 1, after the last row, if any of them is not as it should be.
@@ -40,6 +40,8 @@ variant() {
         done
         campaign "$name, one liar, impatient, scope=$scope" "$(scaled "$runs" 1)" "$@" \
             --strategy random --set drop=0 --set timeout=20 --set mutate=25 --set "scope=$scope" --requests 6 "${two[@]}"
+        campaign "$name, two-faced, scope=$scope" "$(scaled $((runs * 2)) 1)" "$@" \
+            --strategy two-faced --set "scope=$scope"
     done
     for rounds in 4 7; do
         campaign "$name, twins, $rounds views" "$(scaled $((runs * 2)) 1)" "$@" \
