@@ -41,7 +41,7 @@ variant() {
         campaign "$name, one liar, impatient, scope=$scope" "$(scaled "$runs" 1)" "$@" \
             --strategy random --set drop=0 --set timeout=20 --set mutate=25 --set "scope=$scope" --requests 6 "${two[@]}"
         campaign "$name, two-faced, scope=$scope" "$(scaled $((runs * 2)) 1)" "$@" \
-            --strategy two-faced --set "scope=$scope"
+            --strategy two-faced --set "scope=$scope" "${two[@]}"
     done
     for rounds in 4 7; do
         campaign "$name, twins, $rounds views" "$(scaled $((runs * 2)) 1)" "$@" \

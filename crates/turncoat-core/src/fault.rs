@@ -221,7 +221,8 @@ pub enum Effect {
     Partition(Vec<Vec<SeatName>>),
     /// These are cut off from all other replicas.
     Isolate(Vec<SeatName>),
-    /// These receivers hear no such message, whoever sends it. Liars may be deaf in the calm phase too.
+    /// These receivers hear no such message, whoever sends it: it is lost or held, as the network says. Liars may be deaf in
+    /// the calm phase too.
     Deaf(Vec<SeatName>),
     /// A node stops.
     Crash(SeatName),

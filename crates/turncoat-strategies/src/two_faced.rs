@@ -6,6 +6,8 @@
 //! requests came in the other order, that a slot has another request, or none. Some nodes hear it instead of the first
 //! instance; who hears it when the view changes is drawn apart, since the best lie is often to tell the truth then.
 //!
+//! In half of the runs any event may be next, and timers are impatient: some lies only pay after several view changes.
+//!
 //! A few extras come with it, each for a class of bugs that faces alone do not reach: replicas that miss a round, timers
 //! that fire early, a partition, a single lie, a vote made up beside a proposal. Some runs have no face at all.
 
@@ -36,7 +38,8 @@ pub(crate) const INFO: Info = Info {
         Param {
             name: "schedule",
             default: "drawn",
-            about: "drawn: timed, sync or async for each run, if the scenario says timed; given: as it says",
+            about: "drawn: in half of the runs async with impatient timers, else timed, sync or async, if the scenario \
+                    says timed; given: as it says",
         },
         Param {
             name: "clients",
@@ -52,6 +55,9 @@ pub(crate) const INFO: Info = Info {
     ],
     make: |base, params| Ok(Box::new(TwoFaced::new(base, params)?)),
 };
+
+/// The weight of an armed timer, where that of a message is 99 by default.
+const IMPATIENT: u32 = 30;
 
 /// Who says which event is next.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -93,10 +99,12 @@ impl TwoFaced {
         }
         let gst = Gst::Time(Time(params.number("gst", 1..=u32::MAX)?.into()));
         Arc::make_mut(&mut base.network).gst.get_or_insert(gst);
-        let named = |name| Arc::new(SchedulerSpec { name, ..(*base.scheduler).clone() });
+        let named = |name| SchedulerSpec { name, ..(*base.scheduler).clone() };
+        let patient = [SchedulerName::Timed, SchedulerName::Sync, SchedulerName::Async].map(named);
+        let impatient = || SchedulerSpec { timeout: IMPATIENT, ..named(SchedulerName::Async) };
         let schedules = match params.word("schedule")? {
             Schedule::Drawn if base.scheduler.name == SchedulerName::Timed => {
-                [SchedulerName::Timed, SchedulerName::Sync, SchedulerName::Async].map(named).to_vec()
+                patient.into_iter().flat_map(|patient| [patient, impatient()]).map(Arc::new).collect()
             }
             Schedule::Drawn | Schedule::Given => vec![base.scheduler.clone()],
         };

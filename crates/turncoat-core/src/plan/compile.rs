@@ -85,7 +85,7 @@ impl Compiler<'_> {
                 deaf.iter().filter(|&seat| !test.to.contains(seat)).for_each(|seat| deaf.remove(seat));
                 lasts = deaf.iter().all(|seat| self.spec.byzantine.contains(self.seats.node(seat)));
                 test.to = Among(Some(deaf));
-                Action::Drop
+                if plan.hold && !lasts { Action::Hold } else { Action::Drop }
             }
             Effect::Mutate(mutate) => {
                 self.liar(&mut test)?;

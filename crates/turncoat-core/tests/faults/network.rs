@@ -47,6 +47,17 @@ fn the_deaf_hear_no_such_message_from_anybody() {
     assert_eq!(played.outcome.injected.dropped, 2);
 }
 
+/// What the network holds, the deaf hear at last; liars never do.
+#[test]
+fn the_deaf_hear_later_what_is_held() {
+    let numbers = |byzantine: &str| {
+        let settings = format!("network = {{ loss = 'hold', gst = {{ time = 90 }} }}\n{byzantine}");
+        let fault = "[[adversary.faults]]\nkind = 'letter'\nnth = 1\ndeaf = ['p3']";
+        play::<Post>(&format!("{settings}\n{LETTERS}\n{fault}")).numbers("p3")
+    };
+    assert_eq!((numbers(""), numbers("adversary.byzantine = ['p3']")), (vec![3, 4, 1, 2], vec![3, 4]));
+}
+
 /// From time 40 on the network keeps its promises: only the first letters are lost.
 #[test]
 fn network_faults_end_with_the_calm_phase() {

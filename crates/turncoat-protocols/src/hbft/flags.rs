@@ -32,6 +32,7 @@ turncoat_core::flags! {
         early_dropped: "R1: what comes before its slot or view, or during a view change, is lost [published]",
         no_final_replies: "R10: replies do not say that they are final [published]",
         vc_unchecked: "R6: the content of a VIEW-CHANGE needs no proof [published]",
+        primary_never_waits: "R5: the primary does not wait for its own checkpoints to be stable [published]",
         vc_timer_at_sending: "R5: who wants a new view waits for nobody, and then wants the next [published]",
     }
 }

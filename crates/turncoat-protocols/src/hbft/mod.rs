@@ -19,6 +19,9 @@
 //! published is all of them but the seeded ones (`hbft-paper`). Its timer for checkpoints, which ends at CHECKPOINT-I, and
 //! its pause after a NEW-VIEW are left out: neither shows.
 //!
+//! In R5 as it was written down only backups wait for checkpoints. That is not enough: a liar that votes for one at a backup,
+//! and not at the primary, can leave the primary as the only one who needs it, beside a replica that has gone ahead.
+//!
 //! No rule sends anything again but the client: a run with losses may be stuck.
 
 use turncoat_core::prelude::*;
@@ -60,7 +63,7 @@ turncoat_core::config! {
         pub almost_mac: bool = false,
         /// How long a replica waits for a request to be committed.
         pub request_timeout: Time = Time(1250),
-        /// How long a backup waits for a checkpoint to be stable.
+        /// How long a replica waits for a checkpoint to be stable.
         pub checkpoint_timeout: Time = Time(625),
         /// How long a backup waits for a checkpoint to start, if a client panics.
         pub panic_timeout: Time = Time(375),

@@ -309,9 +309,10 @@ impl Replica {
         cx.cancel_timer(Timer::ViewChange);
     }
 
-    /// A backup waits for a checkpoint until it is stable.
+    /// Waits for a checkpoint until it is stable. The primary does too: it may be the only one who knows that it is not.
     pub(super) fn await_checkpoint(&mut self, seq: Slot, cx: &mut Cx<'_>) {
-        if seq > self.low() && !cx.leads(self.view) && !self.due.contains(&seq) {
+        let waits = !cx.leads(self.view) || !self.config.flags.primary_never_waits;
+        if seq > self.low() && waits && !self.due.contains(&seq) {
             self.due.push(seq);
             cx.set_timer(Timer::Checkpoint(seq), self.config.checkpoint_timeout);
         }

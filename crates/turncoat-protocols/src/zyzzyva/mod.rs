@@ -29,6 +29,7 @@
 //! Each of them left out is a flag. Without a flag:
 //! - a replica for which TC runs out asks all others (CONFIRM-REQ), also if it has executed the request, and not only if it
 //!   has not: its log may be another one than theirs;
+//! - who sees a certificate of a later view asks (FILL-HOLE), and is shown how that view began: it may have slept through it;
 //! - TC doubles like T1 and TN, for nobody knows how slow the network is;
 //! - what is unanswered is sent again every `retransmit` ticks: the papers assume channels that do that.
 

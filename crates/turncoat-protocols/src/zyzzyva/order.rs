@@ -196,6 +196,7 @@ impl Replica {
     // --- FILL-HOLE --------------------------------------------------------------------------------------------
 
     pub(super) fn on_fill_hole(&self, from: NodeId, m: &FillHole, cx: &mut Cx<'_>) {
+        self.help(from, m.view, cx);
         self.show_stable(from, m.s, cx);
         if !self.normal || m.view != self.view {
             return;

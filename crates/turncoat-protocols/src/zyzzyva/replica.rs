@@ -96,6 +96,7 @@ impl Replica {
             _ => View(0),
         };
         if self.is_early(of_view) {
+            self.notice_later_view(msg, cx);
             return self.early.keep(from, msg);
         }
         match msg {

@@ -3,7 +3,7 @@
 use turncoat_core::prelude::*;
 
 use super::carry_over::Start;
-use super::messages::{Checkpoint, Claim, Ihtp, Msg, NewView, Order, ViewChange, Voted};
+use super::messages::{Checkpoint, Claim, FillHole, Ihtp, Msg, NewView, Order, ViewChange, Voted};
 use super::replica::Replica;
 use super::{Cx, DOUBLINGS, Timer};
 
@@ -256,6 +256,15 @@ impl Replica {
         }
         if let Some(confirm) = self.confirmed {
             cx.multicast(to, Msg::ViewConfirm(confirm));
+        }
+    }
+
+    /// A certificate of a later view: others are there. They show it to who asks for anything in an older one.
+    pub(super) fn notice_later_view(&self, msg: &Msg, cx: &mut Cx<'_>) {
+        let Msg::Commit(cert) = msg else { return };
+        if self.normal && cert.view > self.view && cx.cluster().has_quorum(cert.voters()) {
+            let (view, next) = (self.view, self.log.last().next());
+            cx.to_others(Msg::FillHole(FillHole { view, from: next, to: cert.seq.max(next), s: self.s() }));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Attacks on hBFT with one of its rules left out: why each of them is needed. The repaired protocol survives the same
 //! schedule.
 
-use super::stage::{attack, expect_view, idle, spec};
+use super::stage::{attack, expect_view, idle, spec, view};
 use crate::stage::{NOTHING, completes, witness};
 use turncoat_core::story::Story;
 use turncoat_protocols::hbft::Hbft;
@@ -224,6 +224,25 @@ fn replies_of_two_views_do_not_add_up() {
     s.timeout("p2", "request-c0-1").suspect("p1").deliver("p1,p2>p3 view-change #2");
     assert_eq!(spec(&s, "p3"), ["null@1 v3"]);
     witness(&mut s, "hbft/replies-any-view");
+}
+
+#[test]
+fn a_primary_whose_checkpoint_never_ends_gives_up_its_view() {
+    // R5. View 2 begins, but p0 is already on its way to view 3, alone. p3 shows its CHECKPOINT-III to p1 and says nothing
+    // else: p1 is done, c0 has one final reply, and p2, the primary, lacks one vote.
+    let mut s = attack(
+        &["primary-never-waits"],
+        "workload.requests = 1\nadversary.byzantine = ['p3']\n\
+         [[adversary.faults]]\nfrom = ['p3']\nto = ['p0', 'p2', 'c0']\n\
+         kind = ['commit', 'reply', 'checkpoint-iii', 'view-change']\ndrop = true",
+    );
+    s.deliver("c0>* request").deliver("p1>* prepare");
+    s.timeout("p0", "request-c0-1").timeout("p1", "request-c0-1").deliver("p0,p1>p2 view-change");
+    s.deliver("p1,p2>p0 view-change").timeout("p0", "view-change");
+    witness(&mut s, "hbft/primary-never-waits");
+    assert_eq!(view(&s, "p0"), (1, Some(3)));
+    expect_view(&s, &["p1", "p2"], 2);
+    assert_eq!((s.log("p1"), s.log("p2")), (vec![(1, "r1".to_owned())], vec![]));
 }
 
 #[test]

@@ -31,6 +31,22 @@ fn a_silent_primary_is_replaced() {
 }
 
 #[test]
+fn who_has_slept_through_a_view_change_is_shown_it() {
+    // p0 hears nothing of view 2, and suspects nobody: it leads view 1. Byzantine p3 withholds LOCAL-COMMIT, so c0 needs p0's.
+    let mut s = story(
+        "workload.requests = 1\nadversary.byzantine = ['p3']\n\
+         [[adversary.faults]]\nfrom = ['p3']\nto = ['c0']\nkind = 'local-commit'\ndrop = true",
+    );
+    hate_p0(&mut s, "c0");
+    s.deliver_only("*>p1,p2,p3 ihtp,view-change,new-view,view-confirm");
+    s.drop("*>p0 ihtp,view-change,new-view,view-confirm,order-req,confirm-req");
+    expect_view(&s, &["p0"], 1);
+    expect_view(&s, &BACKUPS, 2);
+    completes(&mut s);
+    expect_view(&s, &ALL, 2);
+}
+
+#[test]
 fn one_replica_that_hates_the_primary_goes_on() {
     // 6.
     let mut s = story("workload.requests = 1");
