@@ -74,6 +74,12 @@ pub(crate) fn strategy(name: &str) -> Result<&'static Info> {
     strategies().iter().find(|info| info.name == name).ok_or_else(|| unknown("strategy", name, &known))
 }
 
+/// The strategies that have a parameter.
+pub(crate) fn strategies_with(param: &str) -> Vec<&'static str> {
+    let has = |info: &&Info| info.params.iter().any(|known| known.name == param);
+    strategies().iter().filter(has).map(|info| info.name).collect()
+}
+
 /// The scheduler with this name.
 pub(crate) fn scheduler(name: &str) -> Result<SchedulerName> {
     let all: Vec<_> = schedulers().collect();

@@ -32,7 +32,7 @@ const JOBS: u16 = 1024;
 const DRAWS: u64 = 8;
 
 /// Who draws the scenarios of a campaign when nobody says.
-const STRATEGY: &str = "byzzfuzz";
+const STRATEGY: &str = "portfolio";
 
 /// What the options change.
 pub(crate) struct Start {
@@ -76,6 +76,11 @@ impl Start {
     pub(crate) fn protocol(name: &str) -> Result<Self> {
         let entry = registry::protocol(name)?;
         Ok(Self { base: Scenario::new(entry.name), entry, hunt: Hunt::default(), size: [None; 2] })
+    }
+
+    /// Who is to search, where options do not say.
+    pub(crate) fn hunter(&self) -> Option<&str> {
+        self.hunt.strategy.as_deref()
     }
 
     /// A bug of the suite.
@@ -202,7 +207,13 @@ impl Setup {
             if !info.params.iter().any(|param| param.name == name) {
                 let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
                 let what = format!("parameter of {}", info.name);
-                return Err(registry::unknown(&what, name, &known));
+                let owners = registry::strategies_with(name);
+                return match owners.is_empty() {
+                    true => Err(registry::unknown(&what, name, &known)),
+                    false => {
+                        bail!("no {what} `{name}`: choose who has it, --strategy {}", owners.join(" or "))
+                    }
+                };
             }
         }
         let base = self.scenario(&entry, base, size, &paths)?;
@@ -323,7 +334,7 @@ impl Prepared {
     /// Whether the strategy leaves what `--set` says of the adversary and the scheduler as it is.
     fn heeds(&self, paths: &Assignments) -> Result<()> {
         let mut strategy = self.make(&self.base).map_err(|error| anyhow!(error))?;
-        let draw = |seed| strategy.next(0, &mut Rng::new(seed, Purpose::Strategy)).to_table();
+        let draw = |i| strategy.next(i, &mut Rng::new(i, Purpose::Strategy)).to_table();
         let (given, drawn) = (self.base.to_table(), (0..DRAWS).map(draw).collect::<Vec<_>>());
         for (path, text) in paths {
             let drawn_too = path.starts_with("adversary.") || path.starts_with("scheduler.");

@@ -95,7 +95,7 @@ impl Fuzzer {
             entry,
             flags: Vec::new(),
             set: toml::Table::new(),
-            strategy: "byzzfuzz".to_owned(),
+            strategy: "portfolio".to_owned(),
             runs: RUNS,
             seed: None,
             finds: None,

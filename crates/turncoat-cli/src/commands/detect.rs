@@ -36,12 +36,16 @@ pub(crate) struct Args {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
+    /// Only bugs of this tier: 1, published with the tools that looked for them; 2, real ones found elsewhere; 3, seeded
+    #[arg(long, value_name = "TIER", conflicts_with = "ids", value_parser = value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+
     /// Who searches
     #[arg(
         long,
         value_name = "NAME[:PARAMETER=VALUE],..",
         value_delimiter = ',',
-        default_value = "naive,random,byzzfuzz"
+        default_value = "byzzfuzz,random:scope=small,twins,two-faced,portfolio"
     )]
     strategy: Vec<String>,
 
@@ -54,7 +58,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
-    let bugs = Rows::embedded().bugs(&args.ids)?;
+    let mut bugs = Rows::embedded().bugs(&args.ids)?;
+    bugs.retain(|bug| args.tier.is_none_or(|tier| bug.facts.tier == tier));
     let searchers = args.strategy.iter().map(|text| Searcher::parse(text)).collect::<Result<Vec<_>>>()?;
     // All mistakes show before anything runs.
     for bug in &bugs {

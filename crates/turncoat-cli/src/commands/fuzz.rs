@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenarios: a name from `turncoat list strategies` [default: byzzfuzz]
+    /// Who draws the scenarios: a name from `turncoat list strategies` [default: portfolio]
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 

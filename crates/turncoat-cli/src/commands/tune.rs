@@ -92,7 +92,8 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
         Some(bug) => Start::bug(bug)?,
         None => Start::protocol(args.protocol.as_deref().unwrap_or_default())?,
     };
-    let prepared = args.setup.prepare(start, args.strategy.as_deref())?;
+    let strategy = args.strategy.as_deref().or(start.hunter()).unwrap_or("byzzfuzz").to_owned();
+    let prepared = args.setup.prepare(start, Some(&strategy))?;
     let target = match args.find.as_deref() {
         Some("any") => None,
         Some(name) => {

@@ -39,11 +39,13 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
 
 #[test]
 fn a_parameter_that_the_strategy_does_not_have_is_refused() {
-    refused_args("fuzz pbft --set q=1", &["no parameter of byzzfuzz `q`", "There are: c, d, r"]);
-    refused_args("fuzz pbft --set scop=any", &["did you mean `scope`?"]);
-    refused_args("fuzz pbft --set c=many", &["c=many", "whole number"]);
-    refused_args("fuzz pbft --set scope=huge", &["scope=huge", "small"]);
-    refused_args("run pbft --set c=1", &["no parameter of none `c`", "There are: none"]);
+    let byzzfuzz = "fuzz pbft --strategy byzzfuzz --set";
+    refused_args(&format!("{byzzfuzz} q=1"), &["no parameter of byzzfuzz `q`", "There are: c, d, r"]);
+    refused_args(&format!("{byzzfuzz} scop=any"), &["did you mean `scope`?"]);
+    refused_args(&format!("{byzzfuzz} c=many"), &["c=many", "whole number"]);
+    refused_args(&format!("{byzzfuzz} scope=huge"), &["scope=huge", "small"]);
+    refused_args("fuzz pbft --set q=1", &["no parameter of portfolio `q`", "There are: none"]);
+    refused_args("fuzz pbft --set c=1", &["no parameter of portfolio `c`", "--strategy byzzfuzz"]);
 }
 
 /// Who names the liar does not want another one drawn.
@@ -61,8 +63,9 @@ fn a_path_that_the_strategy_decides_on_is_refused() {
         &["random decides on `scheduler.timeout`"],
     );
     // What it leaves as it is may be set.
-    let heeded =
-        turncoat("fuzz pbft --runs 10 --set adversary.crash-on-garbage=true --set scheduler.name=fifo");
+    let heeded = turncoat(
+        "fuzz pbft --strategy byzzfuzz --runs 10 --set adversary.crash-on-garbage=true --set scheduler.name=fifo",
+    );
     assert_eq!(heeded.code, 0, "{}", heeded.err);
     let alone = ["fuzz", "pbft", "--strategy", "none", "--runs", "10", "--set", liar];
     assert_eq!(Folder::new().run(&alone).code, 0);

@@ -60,7 +60,8 @@ fn the_file_names_what_to_run() {
     assert_eq!((&summary["protocol"], &summary["strategy"]), (&"pbft".into(), &"byzzfuzz".into()));
     assert_eq!((&summary["runs"], &summary["jobs"]), (&40.into(), &1.into()));
     let same = turncoat(
-        "fuzz pbft --set protocol.checkpoint=2 --set network.loss=hold --set c=2 --seed 1 --runs 40 --json",
+        "fuzz pbft --strategy byzzfuzz --set protocol.checkpoint=2 --set network.loss=hold --set c=2 --seed 1 \
+         --runs 40 --json",
     );
     assert_eq!(summary["fingerprint"], same.json()["fingerprint"]);
     // A run of that campaign is the same without options too.

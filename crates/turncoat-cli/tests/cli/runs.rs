@@ -68,13 +68,13 @@ fn a_violation_has_its_exit_code() {
 fn a_run_of_a_campaign_is_repeated_by_its_index() {
     let folder = Folder::new();
     let one = folder.turncoat("fuzz pbft --runs 1 --seed 3 --json").json();
-    let run = folder.turncoat("run pbft --strategy byzzfuzz --seed 3 --index 0 --json").json();
+    let run = folder.turncoat("run pbft --strategy portfolio --seed 3 --index 0 --json").json();
     for (sum, part) in [("steps", &run["steps"]), ("faults", &run["injected"]["faults"])] {
         assert_eq!(one[sum], *part, "{sum}");
     }
     assert_ne!(
         run["seed"],
-        folder.turncoat("run pbft --strategy byzzfuzz --seed 3 --index 1 --json").json()["seed"]
+        folder.turncoat("run pbft --strategy portfolio --seed 3 --index 1 --json").json()["seed"]
     );
 }
 

@@ -8,7 +8,8 @@ use super::{DOOMED, Folder, turncoat};
 /// The scenario that a search for a known bug saves, shrunk.
 fn found(bug: &str, property: &str) -> (Folder, String, Scenario) {
     let folder = Folder::new();
-    let ran = folder.turncoat(&format!("fuzz --bug {bug} --runs 200000 --shrink-budget 60s --json"));
+    let ran = folder
+        .turncoat(&format!("fuzz --bug {bug} --strategy byzzfuzz --runs 200000 --shrink-budget 60s --json"));
     assert_eq!(ran.code, 1, "{}", ran.err);
     let first = ran.json()["first"][property].clone();
     assert_eq!(first["shrunk"]["stopped"], "fixpoint", "{first}");

@@ -30,7 +30,7 @@ use turncoat_core::scenario::{Adversary, ClusterSpec, Goal, Gst, Latency, Scenar
 use turncoat_core::strategy::{self, Strategy};
 
 use self::config::Configs;
-use self::params::{After, Leaders, Order, PARAMS, Set};
+use self::params::{After, Inputs, Leaders, Order, PARAMS, Set};
 use self::space::Space;
 use crate::params::Params;
 use crate::{Info, StrategyError};
@@ -189,7 +189,7 @@ fn prepared(base: &Scenario, set: &Set) -> Scenario {
     }
     let twins = (0..set.twins).map(NodeId::replica).collect();
     let mut faults = Vec::new();
-    if cluster.clients > 1 && set.twins > 0 {
+    if set.inputs == Inputs::Own && cluster.clients > 1 && set.twins > 0 {
         // One instance hears the first client after the others, so that its proposals differ from its sibling's. Where
         // replicas make up their own payloads, they differ anyway.
         let second = |twin| SeatName { node: NodeId::replica(twin), instance: Some(1) };

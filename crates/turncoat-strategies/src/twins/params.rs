@@ -70,10 +70,11 @@ pub(super) const PARAMS: &[Param] = &[
         about: "ticks after which the rounds are over even if some replica never leaves them",
     },
     Param { name: "latency", default: "10", about: "ticks that a message takes; 0: as the scenario says" },
+    Param { name: "clients", default: "2", about: "at least so many, if there are any" },
     Param {
-        name: "clients",
-        default: "2",
-        about: "at least so many, if there are any: a twin hears the first of two late, and so proposes otherwise",
+        name: "inputs",
+        default: "own",
+        about: "own: one instance of a twin hears the first client late, and so proposes otherwise; same: all hear the same",
     },
     Param {
         name: "requests",
@@ -157,6 +158,14 @@ pub(super) enum After {
     Drop,
 }
 
+/// What the instances of an identity hear of clients.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Inputs {
+    Own,
+    Same,
+}
+
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum RoundOf {
@@ -208,6 +217,7 @@ pub(super) struct Set {
     pub(super) gst: u64,
     pub(super) latency: u64,
     pub(super) clients: usize,
+    pub(super) inputs: Inputs,
     /// More requests for each round.
     pub(super) requests: u32,
     pub(super) cuts: u32,
@@ -259,6 +269,7 @@ impl Set {
             gst: params.number("gst", 1..=u32::MAX)?.into(),
             latency: params.number("latency", 0..=u32::MAX)?.into(),
             clients: params.number("clients", 1..=64)? as usize,
+            inputs: params.word("inputs")?,
             requests: params.number("requests", 0..=MOST)?,
             cuts: params.number("cuts", 0..=MOST)?,
             delays: halves.map(|[late, later]| [(propose, late), (vote, later)]),

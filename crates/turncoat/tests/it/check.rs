@@ -17,7 +17,7 @@ fn buggy(corpus: &Path) -> Fuzzer {
 }
 
 fn fixed(corpus: &Path) -> Fuzzer {
-    check::<Bracha>().scenario(scenario(&[])).set("r", 3).corpus(corpus)
+    check::<Bracha>().scenario(scenario(&[])).strategy("byzzfuzz").set("r", 3).corpus(corpus)
 }
 
 /// What a test of this name says when it fails.
