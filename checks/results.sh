@@ -20,13 +20,14 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
 
-# run COMMAND: what it prints. In full an experiment has 10,000 runs. The hunt is for the full form alone: runs that do not
-# terminate take long.
+# run COMMAND: what it prints. In full it has as many runs as it says last, or 10,000. The hunt is for the full form alone:
+# runs that do not terminate take long.
 run() {
     local runs=10000
+    [[ $1 != *' --runs '* ]] || runs=${1##*' --runs '}
     case $mode in
     compare | --write) bash -c "$1" ;;
-    *) [[ $1 == *hunt* ]] || bash -c "$1 --runs $((runs / mode))" ;;
+    *) [[ $1 == *hunt* ]] || bash -c "${1%' --runs '*} --runs $((runs / mode))" ;;
     esac
 }
 
