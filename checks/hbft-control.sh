@@ -29,7 +29,7 @@ variant() {
     shift 2
     # Shares need a sample: at least 2000 runs.
     campaign "$name, fault-free, async, impatient" "$(scaled "$runs" 2000)" "$@" \
-        --strategy none --scheduler async --set scheduler.timeout=30 --requests 10 "${two[@]}"
+        --strategy none --scheduler async --set scheduler.timeout=10 --requests 10 "${two[@]}"
     exercised view-change new-view-null stable-checkpoint panic adopt-commits catch-up
     for scope in small any; do
         for c in 0 1 2; do
