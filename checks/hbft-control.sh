@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The control of hBFT: repaired it is correct, so nothing may be found in it. A violation is our bug.
 #
-#   checks/hbft-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 2.8 million in all
+#   checks/hbft-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 2.5 million in all
 #
 # With n = 3f+1 (`hbft`), and in part with n = 5f+1 (`hbft-5f1`), rare checkpoints, and COMMITs that carry PREPAREs:
 # 1. a million runs without faults, over all schedulers;
