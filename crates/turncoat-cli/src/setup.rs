@@ -207,13 +207,11 @@ impl Setup {
             if !info.params.iter().any(|param| param.name == name) {
                 let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
                 let what = format!("parameter of {}", info.name);
-                let owners = registry::strategies_with(name);
-                return match owners.is_empty() {
-                    true => Err(registry::unknown(&what, name, &known)),
-                    false => {
-                        bail!("no {what} `{name}`: choose who has it, --strategy {}", owners.join(" or "))
-                    }
-                };
+                let unknown = registry::unknown(&what, name, &known);
+                return Err(match registry::strategies_with(name) {
+                    owners if owners.is_empty() => unknown,
+                    owners => anyhow!("{unknown}. Who has it: --strategy {}", owners.join(" or ")),
+                });
             }
         }
         let base = self.scenario(&entry, base, size, &paths)?;

@@ -67,7 +67,7 @@ const EXECUTIONS: u64 = 10_000;
 /// Sets the number of runs of all checks.
 const RUNS_VARIABLE: &str = "TURNCOAT_RUNS";
 
-/// A check of protocol `P`: by default 1000 runs of ByzzFuzz on the default scenario.
+/// A check of protocol `P`: by default 1000 runs of the portfolio on the default scenario.
 pub fn check<P: Protocol>() -> Fuzzer {
     Fuzzer::of(Entry::of::<P>())
 }

@@ -172,7 +172,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     }
     let summary = summary?;
     // A strategy may have schedulers of its own, and show them all within its first runs.
-    let drawn = (0..20).map_while(|index| campaign.scenario_of(index).ok());
+    let drawn = (0..100).map_while(|index| campaign.scenario_of(index).ok());
     let schedulers: BTreeSet<_> = drawn.map(|scenario| scenario.scheduler.name).collect();
     let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
     let (files, shrunk) = save(&prepared.entry, &summary, &args.corpus.path, args.automatic.budget(), &stop);

@@ -24,6 +24,16 @@ fn a_detection_table_says_how_often_each_strategy_finds_each_bug() {
 }
 
 #[test]
+fn a_detection_table_may_be_about_one_tier() {
+    let ran = turncoat("suite run --tier 1 --runs 1 --strategy none");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("| `hbft/known` |"), "{}", ran.out);
+    assert!(!ran.out.contains("| `pbft-java/exec-out-of-order` |"), "of tier 2: {}", ran.out);
+    refused_args("suite run --tier 4", &["4 is not in 1..=3"]);
+    refused_args("suite run --tier 1 hbft/known", &["cannot be used with"]);
+}
+
+#[test]
 fn a_strategy_of_a_table_is_a_name_with_parameters() {
     refused_args("suite run --strategy byzfuzz", &["no strategy `byzfuzz`", "did you mean `byzzfuzz`?"]);
     refused_args("suite run --strategy byzzfuzz:c --runs 1", &["expected NAME:PARAMETER=VALUE"]);

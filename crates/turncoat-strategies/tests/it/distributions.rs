@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona, Span};
 use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::rng::Rng;
-use turncoat_core::scenario::Scenario;
+use turncoat_core::scenario::{Scenario, SchedulerName};
 use turncoat_strategies::partitions::{Blocks, Counted, Urns};
 
 use super::runs;
@@ -160,6 +160,30 @@ fn faces(scenario: &Scenario) -> Vec<&Persona> {
         _ => None,
     };
     scenario.adversary.faults.iter().filter_map(face).collect()
+}
+
+#[test]
+fn half_of_the_runs_of_two_faced_are_impatient() {
+    let schedule = |scenario: Scenario| match (scenario.scheduler.name, scenario.scheduler.timeout) {
+        (SchedulerName::Async, 30) => 0,
+        (name, 1) => {
+            1 + [SchedulerName::Timed, SchedulerName::Sync, SchedulerName::Async]
+                .iter()
+                .position(|&known| known == name)
+                .unwrap()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_shares(&[3, 1, 1, 1], runs("two-faced", 20_000).map(schedule));
+}
+
+#[test]
+fn twins_hear_requests_in_an_order_of_their_own_or_in_the_same() {
+    let late = |line| {
+        let delayed = |fault: &Fault| matches!(fault.effect, Effect::Delay(_));
+        runs(line, 10).filter(|scenario| scenario.adversary.faults.iter().any(delayed)).count()
+    };
+    assert_eq!((late("twins"), late("twins inputs=same")), (10, 0));
 }
 
 #[test]
