@@ -54,7 +54,7 @@ impl Start {
             );
         };
         let entry = registry::protocol(name).with_context(|| config.place("protocol.name"))?;
-        let mut base = Scenario::new(entry.name);
+        let mut base = entry.scenario();
         for (path, value) in config.of_scenario() {
             if let Some(key) = path.strip_prefix("protocol.") {
                 fits(&entry, key, value).with_context(|| config.place(path))?;
@@ -75,7 +75,7 @@ impl Start {
     /// A protocol, with defaults for all else.
     pub(crate) fn protocol(name: &str) -> Result<Self> {
         let entry = registry::protocol(name)?;
-        Ok(Self { base: Scenario::new(entry.name), entry, hunt: Hunt::default(), size: [None; 2] })
+        Ok(Self { base: entry.scenario(), entry, hunt: Hunt::default(), size: [None; 2] })
     }
 
     /// Who is to search, where options do not say.

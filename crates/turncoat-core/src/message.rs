@@ -201,6 +201,12 @@ impl<M> Special<M> {
         Self { kind, name, scope: Scope::Small, lie: SpecialLie::Recalled(lie) }
     }
 
+    /// The same, of any scope.
+    #[must_use]
+    pub const fn of_any_scope(self) -> Self {
+        Self { scope: Scope::Any, ..self }
+    }
+
     /// Changes a message; says whether anything changed.
     pub fn apply(&self, message: &mut M, earlier: Option<&M>, liar: &mut Liar<'_>) -> bool {
         match self.lie {

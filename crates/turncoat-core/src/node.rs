@@ -18,7 +18,7 @@ use crate::hash::{Digest, stable_hash};
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::message::{Message, RoundKey};
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{ScenarioError, Workload, invalid};
+use crate::scenario::Workload;
 use crate::sign::{Signed, Signer};
 use crate::sim::Io;
 use crate::tokens::{self, Token};
@@ -41,6 +41,10 @@ pub trait Protocol: Sized + 'static {
     /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
     /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
     const VIEW_DELAYS: u64 = 8;
+
+    /// What a run of it looks like where nobody says otherwise: keys of a scenario, as TOML. Commands write them into the
+    /// scenarios that they make.
+    const SETTING: &'static str = "";
 
     /// Its messages.
     type Msg: Message;
@@ -81,15 +85,6 @@ pub trait Protocol: Sized + 'static {
     /// Whether a correct replica decides its slots one after another, without gaps.
     fn gap_free(_config: &Self::Config) -> bool {
         true
-    }
-    /// Whom each replica trusts under a named preset.
-    fn trust(preset: &str, n: usize) -> Result<Vec<NodeSet>, ScenarioError> {
-        match preset {
-            "all" => Ok(vec![NodeSet::replicas(n); n]),
-            other => {
-                Err(invalid(format!("{} knows no trust preset `{other}`; it knows \"all\"", Self::NAME)))
-            }
-        }
     }
     /// The round in which every node starts.
     fn origin() -> RoundKey {

@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{SCHEMA, Scenario, ScenarioError};
 use crate::sim::{Moment, Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
@@ -113,6 +113,8 @@ pub struct Entry {
     pub quorum: fn(&Cluster) -> usize,
     /// The leader of a view.
     pub leader: fn(View, &Cluster) -> NodeId,
+    /// What a run of it looks like where nobody says otherwise; see [`Protocol::SETTING`].
+    pub setting: &'static str,
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
     make: fn(toml::Table) -> Box<dyn Runner>,
@@ -147,6 +149,7 @@ impl Entry {
             },
             phases: P::PHASES,
             quorum: P::quorum,
+            setting: P::SETTING,
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
@@ -168,6 +171,15 @@ impl Entry {
     pub fn preset_flags(&self) -> Vec<String> {
         let flags = self.preset.get("flags").and_then(toml::Value::as_array).into_iter().flatten();
         flags.filter_map(|flag| flag.as_str().map(str::to_owned)).collect()
+    }
+
+    /// A scenario of it, as it is where nobody says otherwise.
+    ///
+    /// # Panics
+    /// If the protocol's setting is not the text of a scenario: it is part of the program.
+    pub fn scenario(&self) -> Scenario {
+        let text = format!("schema = {SCHEMA}\n[protocol]\nname = \"{}\"\n{}", self.name, self.setting);
+        Scenario::parse(&text).expect("a setting has keys of a scenario")
     }
 
     /// A runner for this protocol.

@@ -2,7 +2,8 @@
 //!
 //! One replica is Byzantine. Each of `d` network faults splits the replicas in one round, uniformly over all
 //! set partitions; each of `c` process faults lets the Byzantine replica lie to a uniform subset of the
-//! replicas in one round. Rounds are uniform in `1..=r`, and several faults may share one. A message is in the round
+//! replicas in one round. Where replicas have trust lists of their own, the subset is of one of the lists, as in the
+//! authors' experiments with the XRP Ledger. Rounds are uniform in `1..=r`, and several faults may share one. A message is in the round
 //! of its sender, or in its own (`source=named`, as in the hBFT thesis). A lie does not
 //! cross a partition, unless `order=fair` (XRPL thesis, Algorithm 2) gives the round to the process fault.
 //!
@@ -17,13 +18,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use turncoat_core::fault::{Effect, Fault, RoundSource, Span, When};
-use turncoat_core::ids::{NodeId, Time};
+use turncoat_core::ids::{NodeId, NodeSet, Time};
 use turncoat_core::part::Scope;
 use turncoat_core::rng::Rng;
-use turncoat_core::scenario::{Gst, Scenario};
+use turncoat_core::scenario::{Gst, Scenario, ScenarioError};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::OneLiar;
+use crate::one_liar::{LIAR, OneLiar};
 use crate::params::{Param, Params};
 use crate::partitions::SetPartitions;
 use crate::{Info, StrategyError, draw};
@@ -34,11 +35,18 @@ pub(crate) const INFO: Info = Info {
     params: &[
         Param { name: "c", default: "1", about: "process faults: lies of the Byzantine replica" },
         Param { name: "d", default: "1", about: "network faults: partitions" },
-        Param { name: "r", default: "8", about: "faults happen in rounds 1 to r" },
+        Param { name: "r", default: "8", about: "faults happen in r rounds" },
+        Param { name: "first", default: "1", about: "the first of these rounds" },
         Param {
             name: "source",
             default: "sender-max",
             about: "which round a message is in: sender-max, the highest that its sender has met, or named, its own",
+        },
+        LIAR,
+        Param {
+            name: "receivers",
+            default: "unl",
+            about: "to whom a lie goes: unl, some of those on one trust list, or all, some of all replicas",
         },
         Param { name: "scope", default: "small", about: "how far a lie may go: small or any" },
         Param {
@@ -82,6 +90,14 @@ enum Sampler {
     Fork,
 }
 
+/// To whom a lie may go.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Receivers {
+    Unl,
+    All,
+}
+
 /// The papers stay below 10; plans beyond this are a slip of the keyboard.
 const MOST: u32 = 1000;
 
@@ -91,6 +107,7 @@ struct ByzzFuzz {
     n: usize,
     c: u32,
     d: u32,
+    first: u32,
     r: u32,
     source: RoundSource,
     scope: Scope,
@@ -98,6 +115,8 @@ struct ByzzFuzz {
     sampler: Sampler,
     only: Vec<String>,
     clients: usize,
+    /// Those whom one lie may reach: the trust lists, or one list of all.
+    lists: Vec<NodeSet>,
 }
 
 impl ByzzFuzz {
@@ -108,12 +127,21 @@ impl ByzzFuzz {
         if base.network.gst.is_none() {
             Arc::make_mut(&mut base.network).gst = Some(Gst::Time(Time(u64::from(gst))));
         }
+        let n = base.cluster.n;
+        let mut lists = vec![NodeSet::replicas(n)];
+        if params.word::<Receivers>("receivers")? == Receivers::Unl {
+            let unfit = |error: ScenarioError| StrategyError::Unfit { strategy: params.strategy, why: error.to_string() };
+            lists = base.cluster.trust.sets(n).map_err(unfit)?;
+            lists.sort_unstable();
+            lists.dedup();
+        }
         Ok(Self {
-            one_liar: OneLiar::new(params.strategy, &base, c > 0)?,
+            one_liar: OneLiar::new(params, &base, c > 0)?,
             partitions: SetPartitions::of(base.cluster.n),
-            n: base.cluster.n,
+            n,
             c,
             d: params.number("d", 0..=MOST)?,
+            first: params.number("first", 1..=MOST)?,
             r: params.number("r", 1..=MOST)?,
             source: params.word("source")?,
             scope: params.word("scope")?,
@@ -121,14 +149,20 @@ impl ByzzFuzz {
             sampler: params.word("sampler")?,
             only: params.list("only")?,
             clients: base.cluster.clients,
+            lists,
         })
     }
 
-    /// A round of 1 to r; those in `taken` are out of the question.
+    /// The rounds in which faults happen.
+    fn rounds(&self) -> std::ops::Range<u32> {
+        self.first..self.first + self.r
+    }
+
+    /// One of them; those in `taken` are out of the question.
     fn round(&self, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Span> {
         let free = u64::from(self.r).checked_sub(taken.len() as u64).filter(|&free| free > 0)?;
         let drawn = rng.below(free as u32) as usize;
-        let round = (1..=u64::from(self.r)).filter(|round| !taken.contains(round)).nth(drawn)?;
+        let round = self.rounds().map(u64::from).filter(|round| !taken.contains(round)).nth(drawn)?;
         if self.sampler == Sampler::Fork {
             taken.push(round);
         }
@@ -150,12 +184,16 @@ impl ByzzFuzz {
     /// Nothing if it has no receivers: a predicate without receivers would mean all of them.
     fn process_fault(&self, liar: NodeId, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
         let round = Some(self.round(taken, rng)?);
+        let list = match self.lists[..] {
+            [list] => list,
+            _ => *rng.pick(&self.lists),
+        };
         let to = match self.sampler {
-            Sampler::Algorithm1 => draw::subset((0..self.n).map(NodeId::replica), rng),
+            Sampler::Algorithm1 => draw::subset(list.iter(), rng),
             Sampler::Fork if self.n + self.clients == 1 => Vec::new(),
             Sampler::Fork => {
-                let others = (0..self.n).map(NodeId::replica).filter(|&node| node != liar);
-                draw::some(&others.chain((0..self.clients).map(NodeId::client)), rng)
+                let others: Vec<NodeId> = list.iter().filter(|&node| node != liar).collect();
+                draw::some(&others.into_iter().chain((0..self.clients).map(NodeId::client)), rng)
             }
         };
         let effect = draw::lie(self.scope, &self.only, rng);
@@ -179,7 +217,7 @@ impl Strategy for ByzzFuzz {
         scenario.adversary.faults = network.chain(process).collect();
         if self.order == Order::Fair {
             let mut coins = Rng::stream(order, 0);
-            scenario.adversary.process_first = (1..=self.r).filter(|_| coins.below(2) == 1).collect();
+            scenario.adversary.process_first = self.rounds().filter(|_| coins.below(2) == 1).collect();
         }
         scenario
     }

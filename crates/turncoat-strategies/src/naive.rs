@@ -12,7 +12,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::OneLiar;
+use crate::one_liar::{LIAR, OneLiar};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError};
 
@@ -20,6 +20,7 @@ pub(crate) const INFO: Info = Info {
     name: "naive",
     about: "messages are lost, and bits flipped, with fixed probabilities",
     params: &[
+        LIAR,
         Param { name: "drop", default: "100", about: "of 1000 messages between replicas so many are lost" },
         Param { name: "flip", default: "100", about: "of 1000 messages so many have a bit flipped" },
         Param {
@@ -65,7 +66,7 @@ impl Naive {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
         let flip = params.number("flip", 0..=1000)?;
         Ok(Self {
-            one_liar: OneLiar::new(params.strategy, base, flip > 0)?,
+            one_liar: OneLiar::new(params, base, flip > 0)?,
             replicas: (0..base.cluster.n).map(|i| NodeId::replica(i).into()).collect(),
             drop: params.number("drop", 0..=1000)?,
             flip,

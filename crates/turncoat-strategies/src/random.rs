@@ -10,7 +10,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::OneLiar;
+use crate::one_liar::{LIAR, OneLiar};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError};
 
@@ -18,6 +18,7 @@ pub(crate) const INFO: Info = Info {
     name: "random",
     about: "any event may be next; messages are lost or changed at random (hBFT thesis, Algorithm 2)",
     params: &[
+        LIAR,
         Param { name: "timeout", default: "1", about: "weight of each armed timer" },
         Param { name: "deliver", default: "99", about: "weight of each deliverable message" },
         Param { name: "request", default: "99", about: "weight of each pending request" },
@@ -56,7 +57,7 @@ impl Random {
         };
         let lies = scheduler.mutate > 0;
         let base = Scenario { scheduler: Arc::new(scheduler), ..base.clone() };
-        Ok(Self(OneLiar::new(params.strategy, &base, lies)?))
+        Ok(Self(OneLiar::new(params, &base, lies)?))
     }
 }
 

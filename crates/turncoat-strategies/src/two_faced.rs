@@ -21,7 +21,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Goal, Gst, Scenario, SchedulerName, SchedulerSpec};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::OneLiar;
+use crate::one_liar::{LIAR, OneLiar};
 use crate::params::{Param, Params};
 use crate::partitions::SetPartitions;
 use crate::{Info, StrategyError, draw};
@@ -30,6 +30,7 @@ pub(crate) const INFO: Info = Info {
     name: "two-faced",
     about: "a second instance of the liar tells some replicas another story, and tells it well",
     params: &[
+        LIAR,
         Param { name: "faces", default: "80", about: "percent of runs in which the liar has a second face" },
         Param { name: "third", default: "20", about: "percent of runs in which it has one more" },
         Param { name: "extras", default: "3", about: "at most so many other faults" },
@@ -109,7 +110,7 @@ impl TwoFaced {
             Schedule::Drawn | Schedule::Given => vec![base.scheduler.clone()],
         };
         Ok(Self {
-            one_liar: OneLiar::new(params.strategy, &base, true)?,
+            one_liar: OneLiar::new(params, &base, true)?,
             schedules,
             partitions: SetPartitions::of(base.cluster.n),
             n: base.cluster.n,

@@ -91,7 +91,7 @@ impl Fuzzer {
     /// A check of a variant of a protocol.
     pub fn of(entry: Entry) -> Self {
         Self {
-            base: Scenario::new(entry.name),
+            base: entry.scenario(),
             entry,
             flags: Vec::new(),
             set: toml::Table::new(),

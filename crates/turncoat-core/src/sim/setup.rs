@@ -13,7 +13,7 @@ use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{
-    Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Trust, invalid,
+    Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid,
 };
 use crate::schedule::Action;
 
@@ -66,10 +66,7 @@ impl<P: Protocol> Sim<P> {
         self.cluster.f = cluster.f;
         self.cluster.clients = cluster.clients;
         self.cluster.leaders.clone_from(&cluster.leaders);
-        self.cluster.trust = match &cluster.trust {
-            Trust::Sets(sets) => sets.clone(),
-            Trust::Preset(name) => P::trust(name, cluster.n)?,
-        };
+        self.cluster.trust = cluster.trust.sets(cluster.n)?;
         self.limits = scenario.limits.clone();
         self.steps = self.limits.steps.unwrap_or_else(|| {
             // A request costs a few messages on each link.
@@ -245,16 +242,6 @@ impl<P: Protocol> Sim<P> {
         cluster.leaders.iter().try_for_each(|&node| is_replica(node, "cluster.leaders"))?;
         if let Target::One(node) = workload.target {
             is_replica(node, "workload.target")?;
-        }
-        if let Trust::Sets(sets) = &cluster.trust {
-            sets.iter().flat_map(|set| set.iter()).try_for_each(|node| is_replica(node, "cluster.trust"))?;
-            if sets.len() != cluster.n {
-                return Err(invalid(format!(
-                    "cluster.trust: {} sets for {} replicas",
-                    sets.len(),
-                    cluster.n
-                )));
-            }
         }
         if workload.requests > 1_000_000 {
             return Err(invalid("workload.requests: a run has at most 1000000"));

@@ -1,0 +1,10 @@
+//! Where a rippled deviates from the one that is live and safe.
+
+turncoat_core::flags! {
+    /// Deviations. Each is read where the rule is that it breaks.
+    pub struct Flags {
+        validation_count_ignores_seq: "validations of a ledger count whatever number they name [rippled before 1.10.0]",
+        alone_is_consensus: "who hears nobody has consensus at once, not after a while [rippled 1.7.2]",
+        open_ledger_first_seen_order: "payments stay in the order of arrival, also those that were voted out [seeded]",
+    }
+}

@@ -1,0 +1,58 @@
+//! Lies that no single field gives: those of ByzzFuzz (its Table 4) and of the XRPL thesis (its Table 1).
+
+use turncoat_core::prelude::*;
+
+use super::ledger::TxSet;
+use super::messages::{BOW_OUT, Msg};
+
+/// Of the hashes seen in a run, one in so many is taken, from the newest on.
+const PICKED: u32 = 4;
+
+pub(super) const SPECIALS: &[Special<Msg>] = &[
+    // Another payment that a client has signed.
+    Special::small("tx", "=other", |msg, liar| {
+        let Msg::Tx(tx) = msg else { return false };
+        liar.another_request(Some(tx)).map(|other| *tx = other).is_some()
+    }),
+    // A set of one payment, which is not in the true one.
+    Special::small("propose", ".txs=other", |msg, liar| {
+        let Msg::Propose(m) = msg else { return false };
+        let others = liar.requests.iter().filter(|tx| !m.txs.contains(tx));
+        let others: Vec<_> = others.collect();
+        if others.is_empty() {
+            return false;
+        }
+        let other = **liar.rng.pick(&others);
+        liar.edit(m, |m| m.txs = TxSet::of(vec![other]))
+    }),
+    // The set of somebody else, or an earlier one.
+    Special::recalled("propose", ".txs=earlier", |msg, earlier, liar| {
+        let (Msg::Propose(m), Msg::Propose(earlier)) = (msg, earlier) else { return false };
+        m.txs != earlier.txs && liar.edit(m, |m| m.txs = earlier.txs.clone())
+    }),
+    Special::small("propose", ".k=bow-out", |msg, liar| {
+        let Msg::Propose(m) = msg else { return false };
+        m.k != BOW_OUT && liar.edit(m, |m| m.k = BOW_OUT)
+    }),
+    // As in the thesis: a number of 1 to 100.
+    Special::small("propose", ".k=hundred", |msg, liar| {
+        let Msg::Propose(m) = msg else { return false };
+        let k = 1 + liar.rng.below(100);
+        m.k != k && liar.edit(m, |m| m.k = k)
+    })
+    .of_any_scope(),
+    // The hash of some ledger of the run, not only of the newest.
+    Special::recalled("validation", ".ledger=seen", |msg, earlier, liar| {
+        let (Msg::Validation(m), Msg::Validation(earlier)) = (msg, earlier) else { return false };
+        let (ledger, set) = (earlier.ledger, earlier.set);
+        m.ledger != ledger
+            && liar.rng.below(PICKED) == 0
+            && liar.edit(m, |m| (m.ledger, m.set) = (ledger, set))
+    })
+    .of_any_scope(),
+    Special::small("validation", ".ledger=null", |msg, liar| {
+        let Msg::Validation(m) = msg else { return false };
+        m.ledger != Digest::NULL && liar.edit(m, |m| (m.ledger, m.set) = (Digest::NULL, Digest::NULL))
+    })
+    .of_any_scope(),
+];

@@ -1,0 +1,194 @@
+//! The XRP Ledger's consensus, as rippled has it: rounds by the clock, and everybody trusts a list of its own.
+//!
+//! **A round** (`round`). A replica collects payments for an open ledger. When the ledger closes it proposes the set of them
+//! (PROPOSE), and hears what the others propose. On what differs it votes again with each heartbeat: the longer the round
+//! takes, the more of the others have to want a payment (`dispute`). When 80 % of the positions *received* are its own it has
+//! consensus: it builds the ledger and sends a VALIDATION.
+//!
+//! **Full validation** (`replica`, `validations`). A ledger that 80 % of its *list* have validated is final, with all before
+//! it. Replicas that have built something else go over to the branch that most of those they trust have validated.
+//!
+//! **Trust**. Each replica counts only those on its unique node list: `cluster.trust` of a scenario. Only if lists overlap
+//! almost entirely is there one ledger (Chase and MacBrough 2018); with 60 %, as in ByzzFuzz (`bf60`) and the XRPL thesis
+//! (`th60`), one liar, or none, stops the network or splits it. That is no flag, it is the configuration.
+//!
+//! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
+//! stall, and rounds end. Times are rippled's, in milliseconds.
+//!
+//! Not modelled: votes on the closing time, pauses for those who lag behind, fees, the negative list, sets fetched by their
+//! hash (positions carry them). A payment that a replica knows stays in its pool until it is settled in a ledger that is final;
+//! rippled may forget it with the branch that it was on.
+
+use turncoat_core::prelude::*;
+
+mod client;
+mod dispute;
+mod flags;
+mod ledger;
+mod lies;
+mod messages;
+mod replica;
+mod round;
+mod rules;
+mod validations;
+
+pub use client::Client;
+pub use flags::Flags;
+pub use messages::Msg;
+pub use replica::Replica;
+pub use rules::Version;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Xrpl;
+
+pub(crate) type Cx<'a> = Context<'a, Xrpl>;
+
+turncoat_core::config! {
+    /// Parameters.
+    pub struct Config {
+        /// Whose rules: those of rippled 1.7.2, 2.4.0 or 2.6.1.
+        pub version: Version = Version::V2_6_1,
+        /// So many percent of the positions received have to agree.
+        pub consensus_pct: u32 = 80,
+        /// So many percent of the list have to validate a ledger.
+        pub quorum_pct: u32 = 80,
+        /// Whether replicas pass on the first copy of each message.
+        pub relay: bool = false,
+        /// What each client has at first.
+        pub balance: u64 = 100_000,
+        /// What is wrong.
+        pub flags: Flags = Flags::default(),
+    }
+}
+
+/// The timers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub enum Timer {
+    /// Time to look.
+    Heartbeat,
+    /// A round has ended.
+    NextRound,
+    /// The client's.
+    Client(ClientTimer),
+}
+
+impl From<ClientTimer> for Timer {
+    fn from(timer: ClientTimer) -> Self {
+        Self::Client(timer)
+    }
+}
+
+impl Protocol for Xrpl {
+    const NAME: &'static str = "xrpl";
+    const ABOUT: &'static str = "the XRP Ledger (rippled 2.6.1): rounds by the clock, and a trust list for everybody";
+    const FLAGS: &'static [Flag] = Flags::ALL;
+    const MARKS: &'static [&'static str] = &[
+        "position-changed",
+        "wrong-ledger",
+        "ledger-acquired",
+        "moved-on",
+        "expired",
+        "incompatible",
+        "liar-detected",
+        "rewrite",
+    ];
+    /// PROPOSE and VALIDATION.
+    const PHASES: u32 = 2;
+    type Msg = Msg;
+    type Timer = Timer;
+    type Replica = Replica;
+    type Client = Client;
+    type Config = Config;
+
+    /// Rounds take seconds, and the first ledger closes after a quarter of a minute. Payments exclude each other or not,
+    /// so what counts is that one of each number is settled everywhere.
+    const SETTING: &'static str = r#"
+        [workload]
+        timeout = 60000
+        goal = "committed"
+        [network]
+        latency = [20, 80]
+        loss = "hold"
+        gst = { time = 60000 }
+        [adversary]
+        roundless-inherit = true
+        [limits]
+        time = 240000
+    "#;
+
+    /// Without f of 5f there are 80 % left. (The papers say 5f+1.)
+    fn bound(_: &Config, f: usize) -> usize {
+        (5 * f).max(1)
+    }
+
+    fn quorum(cluster: &Cluster) -> usize {
+        (4 * cluster.n).div_ceil(5)
+    }
+
+    fn validate(config: &Config) -> Result<(), String> {
+        let percent = 1..=100;
+        ensure(
+            percent.contains(&config.consensus_pct) && percent.contains(&config.quorum_pct),
+            "`consensus-pct` and `quorum-pct` are percentages, 1 to 100",
+        )?;
+        ensure(config.balance <= 1 << 40, "`balance` is at most 2^40")
+    }
+
+    /// The first ledger is there from the start; a ledger is a view.
+    fn origin() -> RoundKey {
+        RoundKey { view: View(1), slot: Slot(1), phase: 0 }
+    }
+
+    /// Of ledger 2: 1 for PROPOSE, 2 for VALIDATION; and so on.
+    fn number(key: RoundKey) -> u32 {
+        let before = key.view.0.saturating_sub(2).saturating_mul(Self::PHASES);
+        before.saturating_add(u32::from(key.phase))
+    }
+
+    fn advance(old: RoundKey, new: RoundKey) -> u32 {
+        Self::number(new).saturating_sub(Self::number(old))
+    }
+
+    fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
+        Replica::new(id, cluster, *config)
+    }
+
+    fn client(_: NodeId, _: &Cluster, _: &Config, work: &ClientWork) -> Client {
+        Client::new(work)
+    }
+
+    /// Money neither comes nor goes. (That no number of an account is used twice is integrity.)
+    fn checks() -> Vec<Check<Self>> {
+        let judge = |sim: &turncoat_core::sim::Sim<Self>| {
+            let correct = sim.seats().replicas().iter().filter(|&seat| sim.is_correct(seat));
+            for (seat, node) in correct.filter_map(|seat| Some((seat, sim.replica(seat)?))) {
+                let [has, had] = node.money();
+                if has != had {
+                    return Err(format!("{} has a ledger with {has} of {had}", sim.seats().node(seat)));
+                }
+            }
+            Ok(())
+        };
+        vec![Check { name: "money", judge: Box::new(judge) }]
+    }
+}
+
+/// The protocol and its named variants.
+pub fn entries() -> Vec<Entry> {
+    let flags = Flags {
+        validation_count_ignores_seq: true,
+        alone_is_consensus: true,
+        ..Flags::default()
+    };
+    let v1_7_2 = Config { version: Version::V1_7_2, flags, ..Config::default() };
+    let v2_4_0 = Config { version: Version::V2_4_0, ..Config::default() };
+    let seeded_40 = Config { consensus_pct: 40, quorum_pct: 40, ..v2_4_0 };
+    let variant = Entry::variant::<Xrpl>;
+    vec![
+        Entry::of::<Xrpl>(),
+        variant("xrpl-1.7.2", "rippled 1.7.2: validations count whatever number they name", &v1_7_2),
+        variant("xrpl-2.4.0", "rippled 2.4.0, the version of the XRPL thesis", &v2_4_0),
+        variant("xrpl-seeded-40", "rippled 2.4.0 with 40 % instead of 80 %, as seeded in the thesis", &seeded_40),
+    ]
+}

@@ -1,0 +1,277 @@
+//! A replica: what it knows of ledgers, how it comes by those that it lacks, and when one is fully validated.
+
+use std::collections::BTreeSet;
+
+use turncoat_core::prelude::*;
+
+use super::ledger::{Ledger, Pool, Tx, is_genuine};
+use super::messages::{GetLedger, Msg, Settled, Validation};
+use super::round::{Phase, Round};
+use super::rules::{ASK_AGAIN, HEARTBEAT};
+use super::validations::{Filed, Validations};
+use super::{Config, Cx, Timer, Version};
+
+/// A replica.
+#[derive(Clone, Debug, Hash, Serialize)]
+pub struct Replica {
+    pub(super) config: Config,
+    /// The unique node list: whom it trusts, itself among them.
+    pub(super) unl: NodeSet,
+    /// So many of them have to validate a ledger.
+    quorum: usize,
+    /// All ledgers that are here, in the order in which they came.
+    ledgers: Vec<Arc<Ledger>>,
+    /// The ledgers asked for, and when.
+    asked: Vec<(Digest, Time)>,
+    /// The last one that was fully validated.
+    pub(super) valid: Arc<Ledger>,
+    /// The last one that had enough validations, here or not. Its number is the one that they named.
+    last_valid: (Digest, Slot),
+    /// The last one that it has closed.
+    pub(super) lcl: Arc<Ledger>,
+    /// The log: hashes by number, from 1 on.
+    committed: Vec<Digest>,
+    /// The payments that are not settled.
+    pub(super) pool: Pool,
+    pub(super) validations: Validations,
+    /// The highest number that it has validated: none twice, whatever branch it is on.
+    pub(super) my_max_seq: Slot,
+    pub(super) round: Round,
+    /// What it has relayed.
+    relayed: BTreeSet<u64>,
+}
+
+impl Replica {
+    pub(super) fn new(id: NodeId, cluster: &Cluster, config: Config) -> Self {
+        let genesis = Arc::new(Ledger::genesis(cluster.clients, config.balance));
+        let mut unl = cluster.trust[id.index()];
+        unl.insert(id);
+        Self {
+            config,
+            unl,
+            quorum: (unl.len() * config.quorum_pct as usize).div_ceil(100),
+            ledgers: vec![genesis.clone()],
+            asked: Vec::new(),
+            valid: genesis.clone(),
+            last_valid: (Digest::NULL, Slot(0)),
+            lcl: genesis.clone(),
+            committed: Vec::new(),
+            pool: Pool::default(),
+            validations: Validations::new(cluster.n),
+            my_max_seq: Slot(0),
+            round: Round::new(genesis, cluster.n),
+            relayed: BTreeSet::new(),
+        }
+    }
+
+    /// All the money in the last ledger that it takes for final, and in the first one.
+    pub(super) fn money(&self) -> [u64; 2] {
+        [self.valid.money(), self.ledgers[0].money()]
+    }
+
+    /// Hears of a payment. Who gets it from a client tells all; others only pass it on if all messages are relayed.
+    fn on_tx(&mut self, from: NodeId, tx: &Tx, cx: &mut Cx<'_>) {
+        if is_genuine(tx) && self.pool.insert(tx) && (from.is_client() || self.config.relay) {
+            cx.to_others(Msg::Tx(*tx));
+        }
+    }
+
+    fn on_validation(&mut self, val: &Signed<Validation>, cx: &mut Cx<'_>) {
+        let node = val.signer();
+        if !val.valid() || !self.unl.contains(node) {
+            return;
+        }
+        let strict = self.config.version > Version::V1_7_2;
+        match self.validations.add(node, val, cx.now(), strict) {
+            Filed::Current => {}
+            Filed::Conflicting => return cx.mark("liar-detected"),
+            Filed::Stale | Filed::BadSeq => return,
+        }
+        match self.held(val.ledger) {
+            Some(ledger) => self.validations.arrived(&ledger),
+            None => self.ask_for(val.ledger, cx),
+        }
+        self.check_accept(val.ledger, val.seq, cx);
+    }
+
+    /// Whether a quorum stands by a ledger. As published in 1.7.2, validations count whatever number they name.
+    fn has_quorum(&self, ledger: Digest, seq: Slot) -> bool {
+        let named = (!self.config.flags.validation_count_ignores_seq).then_some(seq);
+        self.validations.trusted_for(ledger, named).len() >= self.quorum
+    }
+
+    /// A validation was counted: perhaps there are enough now.
+    fn check_accept(&mut self, ledger: Digest, seq: Slot, cx: &mut Cx<'_>) {
+        if seq < self.valid.seq || !self.has_quorum(ledger, seq) {
+            return;
+        }
+        if seq > self.last_valid.1 {
+            self.last_valid = (ledger, seq);
+        }
+        if seq == self.valid.seq {
+            return;
+        }
+        match self.held(ledger) {
+            Some(ledger) => self.check_accept_ledger(&ledger, cx),
+            None => self.ask_for(ledger, cx),
+        }
+    }
+
+    /// A ledger is here: perhaps it is fully validated. As in rippled it need not descend from the one before.
+    pub(super) fn check_accept_ledger(&mut self, ledger: &Arc<Ledger>, cx: &mut Cx<'_>) {
+        if ledger.seq <= self.valid.seq || !self.has_quorum(ledger.id, ledger.seq) {
+            return;
+        }
+        self.valid = ledger.clone();
+        self.pool.settle(ledger);
+        let differs = |&(i, &id): &(usize, &Digest)| ledger.at(Slot(i as u32 + 1)) != Some(id);
+        if let Some((i, _)) = self.committed.iter().enumerate().find(differs) {
+            // What it took for final was not: it decides again.
+            let seq = Slot(i as u32 + 1);
+            if let Some(id) = ledger.at(seq) {
+                cx.mark("rewrite");
+                cx.commit(seq, id, &[], NodeSet::EMPTY);
+            }
+        }
+        self.write_log(cx);
+    }
+
+    /// Writes the log up to the last ledger that was fully validated. Where ledgers are missing it asks for them first.
+    fn write_log(&mut self, cx: &mut Cx<'_>) {
+        while let Some(id) = self.valid.at(Slot(self.committed.len() as u32 + 1)) {
+            let Some(ledger) = self.held(id) else { return self.ask_for(id, cx) };
+            self.committed.push(id);
+            let requests: Vec<Request> = ledger.txs.iter().map(|tx| **tx).collect();
+            let named = (!self.config.flags.validation_count_ignores_seq).then_some(ledger.seq);
+            cx.commit(ledger.seq, id, &requests, self.validations.trusted_for(id, named));
+            for request in requests {
+                cx.send(request.client, Msg::Settled(Settled { ts: request.ts, seq: ledger.seq }));
+            }
+        }
+    }
+
+    /// Whether a ledger contradicts nothing that has had enough validations.
+    pub(super) fn is_compatible(&self, ledger: &Ledger) -> bool {
+        let (last, seq) = self.last_valid;
+        ledger.is_in_line_with(&self.valid)
+            && (seq == Slot(0) || ledger.seq < seq || ledger.at(seq) == Some(last))
+    }
+
+    /// A ledger, if it is here.
+    pub(super) fn held(&self, id: Digest) -> Option<Arc<Ledger>> {
+        self.ledgers.iter().rfind(|ledger| ledger.id == id).cloned()
+    }
+
+    /// A ledger is here, built or received.
+    pub(super) fn store(&mut self, ledger: &Arc<Ledger>) {
+        if self.held(ledger.id).is_none() {
+            self.ledgers.push(ledger.clone());
+            self.validations.arrived(ledger);
+        }
+    }
+
+    /// Asks all for a ledger, unless it has done so a moment ago.
+    pub(super) fn ask_for(&mut self, ledger: Digest, cx: &mut Cx<'_>) {
+        let now = cx.now();
+        match self.asked.iter_mut().find(|(asked, _)| *asked == ledger) {
+            Some((_, at)) if now.0 < at.0 + ASK_AGAIN => return,
+            Some((_, at)) => *at = now,
+            None => self.asked.push((ledger, now)),
+        }
+        cx.to_others(Msg::GetLedger(GetLedger { ledger }));
+    }
+
+    /// A ledger that it has asked for.
+    fn on_ledger(&mut self, ledger: &Arc<Ledger>, cx: &mut Cx<'_>) {
+        let asked = self.asked.iter().any(|&(asked, _)| asked == ledger.id);
+        if !asked || self.held(ledger.id).is_some() || !ledger.is_sound() {
+            return;
+        }
+        cx.mark("ledger-acquired");
+        self.asked.retain(|&(asked, _)| asked != ledger.id);
+        self.store(ledger);
+        self.check_accept_ledger(ledger, cx);
+        self.write_log(cx);
+    }
+
+    /// Asks again for what is still missing.
+    fn ask_again(&mut self, cx: &mut Cx<'_>) {
+        let missing: Vec<Digest> = self.validations.missing().map(|(_, id)| id).collect();
+        for id in missing {
+            if self.held(id).is_none() {
+                self.ask_for(id, cx);
+            }
+        }
+        self.write_log(cx);
+    }
+
+    /// Passes on the first copy of each message, if that is what nodes do.
+    fn relay(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        let relayed = matches!(msg, Msg::Propose(_) | Msg::Validation(_));
+        if self.config.relay && relayed && self.relayed.insert(Digest::of(msg).0) && from != cx.me() {
+            cx.multicast(cx.others().without(NodeSet::one(from)), msg.clone());
+        }
+    }
+}
+
+impl Node<super::Xrpl> for Replica {
+    /// The heartbeats of different replicas are not aligned.
+    fn on_start(&mut self, cx: &mut Cx<'_>) {
+        self.write_log(cx);
+        let offset = cx.rng().below(HEARTBEAT as u32);
+        cx.set_timer(Timer::Heartbeat, Time(u64::from(offset)));
+    }
+
+    fn on_restart(&mut self, cx: &mut Cx<'_>) {
+        cx.set_timer(Timer::Heartbeat, Time(HEARTBEAT));
+        if self.round.phase == Phase::Accepted {
+            cx.set_timer(Timer::NextRound, Time(1));
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        self.relay(from, msg, cx);
+        match msg {
+            Msg::Tx(tx) => self.on_tx(from, tx, cx),
+            Msg::Propose(position) => self.on_propose(position, cx),
+            Msg::Validation(val) => self.on_validation(val, cx),
+            Msg::GetLedger(GetLedger { ledger }) => {
+                if let Some(ledger) = self.held(*ledger) {
+                    cx.send(from, Msg::Ledger(ledger));
+                }
+            }
+            Msg::Ledger(ledger) => self.on_ledger(ledger, cx),
+            Msg::Settled(_) => {}
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Heartbeat => {
+                cx.set_timer(Timer::Heartbeat, Time(HEARTBEAT));
+                self.ask_again(cx);
+                self.heartbeat(cx);
+            }
+            Timer::NextRound => self.next_round(cx),
+            Timer::Client(_) => {}
+        }
+    }
+
+    fn vitals(&self, _: &Cluster) -> Vitals {
+        let next = self.valid.seq.next();
+        let candidate = self.ledgers.iter().rfind(|ledger| ledger.seq == next);
+        let have = candidate.map_or(NodeSet::EMPTY, |ledger| {
+            self.validations.trusted_for(ledger.id, Some(next))
+        });
+        let waiting = Waiting { kind: "validation", about: About::Slot(next), have, need: self.quorum };
+        Vitals {
+            view: View(self.round.prev_seq().next().0),
+            executed: Some(self.lcl.id),
+            decided: Slot(self.committed.len() as u32),
+            waiting: vec![waiting],
+            ..Vitals::default()
+        }
+    }
+
+    open_state!();
+}
