@@ -185,7 +185,9 @@ impl Trust {
         let range = |(first, last)| (first..=last).map(NodeId::replica).collect::<NodeSet>();
         let seven = |lists: [(usize, usize); 7], name| match n {
             7 => Ok(lists.map(range).to_vec()),
-            _ => Err(invalid(format!("cluster.trust: \"{name}\" is for 7 replicas, not for {n}: add `-n 7`"))),
+            _ => {
+                Err(invalid(format!("cluster.trust: \"{name}\" is for 7 replicas, not for {n}: add `-n 7`")))
+            }
         };
         match self {
             Self::Preset(name) => match name.as_str() {

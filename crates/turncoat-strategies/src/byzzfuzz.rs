@@ -130,7 +130,10 @@ impl ByzzFuzz {
         let n = base.cluster.n;
         let mut lists = vec![NodeSet::replicas(n)];
         if params.word::<Receivers>("receivers")? == Receivers::Unl {
-            let unfit = |error: ScenarioError| StrategyError::Unfit { strategy: params.strategy, why: error.to_string() };
+            let unfit = |error: ScenarioError| StrategyError::Unfit {
+                strategy: params.strategy,
+                why: error.to_string(),
+            };
             lists = base.cluster.trust.sets(n).map_err(unfit)?;
             lists.sort_unstable();
             lists.dedup();

@@ -12,9 +12,7 @@ use crate::persona::Face;
 use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{
-    Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid,
-};
+use crate::scenario::{Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid};
 use crate::schedule::Action;
 
 impl<P: Protocol> Sim<P> {

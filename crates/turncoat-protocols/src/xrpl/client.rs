@@ -65,8 +65,7 @@ impl Client {
         let (twice, payment, place) = order(op.as_str());
         self.ts += u32::from(!twice || self.ts == 0);
         let (client, n) = (cx.me(), cx.cluster().n);
-        let request =
-            cx.submit(Request { client, ts: self.ts, op: Op::new(payment), read_only: false });
+        let request = cx.submit(Request { client, ts: self.ts, op: Op::new(payment), read_only: false });
         let to = match (place, self.work.workload.target) {
             (Some(place), _) => place.parse().map_or(NodeSet::EMPTY, NodeSet::one),
             (None, Target::All) => cx.cluster().replicas(),

@@ -26,7 +26,8 @@ impl Dispute {
 
     /// A peer's position has it or not. Says whether that is news.
     pub(super) fn vote(&mut self, node: NodeId, yes: bool) -> bool {
-        let (to, from) = if yes { (&mut self.yays, &mut self.nays) } else { (&mut self.nays, &mut self.yays) };
+        let (to, from) =
+            if yes { (&mut self.yays, &mut self.nays) } else { (&mut self.nays, &mut self.yays) };
         from.remove(node);
         to.insert(node)
     }
@@ -59,7 +60,9 @@ impl Dispute {
             self.level = level_at(converge_pct);
         }
         let vote = match proposing {
-            true => (100 * yays + if self.our_vote { 100 } else { 0 }) / (yays + nays + 1) > needed(self.level),
+            true => {
+                (100 * yays + if self.our_vote { 100 } else { 0 }) / (yays + nays + 1) > needed(self.level)
+            }
             false => yays > nays,
         };
         let changed = vote != self.our_vote;
@@ -101,7 +104,8 @@ mod tests {
 
     /// A request under its client's name; nobody here looks at signatures.
     fn postcard_signed(request: Request) -> Tx {
-        serde_json::from_value(serde_json::json!({ "signer": request.client, "tag": 0, "body": request })).unwrap()
+        serde_json::from_value(serde_json::json!({ "signer": request.client, "tag": 0, "body": request }))
+            .unwrap()
     }
 
     #[test]

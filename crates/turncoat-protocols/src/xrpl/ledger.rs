@@ -119,13 +119,7 @@ impl Ledger {
         Self::new(Slot(1), Digest::NULL, Vec::new(), accounts, Vec::new())
     }
 
-    fn new(
-        seq: Slot,
-        parent: Digest,
-        txs: Vec<Tx>,
-        accounts: Vec<Account>,
-        ancestors: Vec<Digest>,
-    ) -> Self {
+    fn new(seq: Slot, parent: Digest, txs: Vec<Tx>, accounts: Vec<Account>, ancestors: Vec<Digest>) -> Self {
         let mut ledger = Self { seq, parent, txs, accounts, ancestors, id: Digest::NULL };
         ledger.id = ledger.hash_of();
         ledger

@@ -41,6 +41,21 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
         m.k != k && liar.edit(m, |m| m.k = k)
     })
     .of_any_scope(),
+    // What somebody else wants in the same ledger.
+    Special::recalled("propose", "=copy", |msg, earlier, liar| {
+        let (Msg::Propose(m), Msg::Propose(other)) = (msg, earlier) else { return false };
+        let differs = (m.prev, &m.txs) != (other.prev, &other.txs);
+        m.label == other.label
+            && differs
+            && liar.edit(m, |m| (m.prev, m.txs) = (other.prev, other.txs.clone()))
+    }),
+    // The ledger with the same number that somebody else has validated.
+    Special::recalled("validation", "=copy", |msg, earlier, liar| {
+        let (Msg::Validation(m), Msg::Validation(other)) = (msg, earlier) else { return false };
+        m.label == other.label
+            && m.ledger != other.ledger
+            && liar.edit(m, |m| (m.ledger, m.set) = (other.ledger, other.set))
+    }),
     // The hash of some ledger of the run, not only of the newest.
     Special::recalled("validation", ".ledger=seen", |msg, earlier, liar| {
         let (Msg::Validation(m), Msg::Validation(earlier)) = (msg, earlier) else { return false };

@@ -15,7 +15,7 @@
 //! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
 //! stall, and rounds end. Times are rippled's, in milliseconds.
 //!
-//! Not modelled: votes on the closing time, pauses for those who lag behind, fees, the negative list, sets fetched by their
+//! Not modelled: votes on the closing time, fees, the negative list, sets fetched by their
 //! hash (positions carry them). A payment that a replica knows stays in its pool until it is settled in a ledger that is final;
 //! rippled may forget it with the branch that it was on.
 
@@ -55,6 +55,8 @@ turncoat_core::config! {
         pub quorum_pct: u32 = 80,
         /// Whether replicas pass on the first copy of each message.
         pub relay: bool = false,
+        /// Whether replicas wait for those who lag behind while nothing becomes final.
+        pub pause: bool = true,
         /// What each client has at first.
         pub balance: u64 = 100_000,
         /// What is wrong.
@@ -81,10 +83,12 @@ impl From<ClientTimer> for Timer {
 
 impl Protocol for Xrpl {
     const NAME: &'static str = "xrpl";
-    const ABOUT: &'static str = "the XRP Ledger (rippled 2.6.1): rounds by the clock, and a trust list for everybody";
+    const ABOUT: &'static str =
+        "the XRP Ledger (rippled 2.6.1): rounds by the clock, and a trust list for everybody";
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &[
         "position-changed",
+        "waited",
         "wrong-ledger",
         "ledger-acquired",
         "moved-on",
@@ -176,11 +180,7 @@ impl Protocol for Xrpl {
 
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {
-    let flags = Flags {
-        validation_count_ignores_seq: true,
-        alone_is_consensus: true,
-        ..Flags::default()
-    };
+    let flags = Flags { validation_count_ignores_seq: true, alone_is_consensus: true, ..Flags::default() };
     let v1_7_2 = Config { version: Version::V1_7_2, flags, ..Config::default() };
     let v2_4_0 = Config { version: Version::V2_4_0, ..Config::default() };
     let seeded_40 = Config { consensus_pct: 40, quorum_pct: 40, ..v2_4_0 };
@@ -189,6 +189,10 @@ pub fn entries() -> Vec<Entry> {
         Entry::of::<Xrpl>(),
         variant("xrpl-1.7.2", "rippled 1.7.2: validations count whatever number they name", &v1_7_2),
         variant("xrpl-2.4.0", "rippled 2.4.0, the version of the XRPL thesis", &v2_4_0),
-        variant("xrpl-seeded-40", "rippled 2.4.0 with 40 % instead of 80 %, as seeded in the thesis", &seeded_40),
+        variant(
+            "xrpl-seeded-40",
+            "rippled 2.4.0 with 40 % instead of 80 %, as seeded in the thesis",
+            &seeded_40,
+        ),
     ]
 }

@@ -18,7 +18,7 @@ pub struct Replica {
     /// The unique node list: whom it trusts, itself among them.
     pub(super) unl: NodeSet,
     /// So many of them have to validate a ledger.
-    quorum: usize,
+    pub(super) quorum: usize,
     /// All ledgers that are here, in the order in which they came.
     ledgers: Vec<Arc<Ledger>>,
     /// The ledgers asked for, and when.
@@ -84,8 +84,9 @@ impl Replica {
         let strict = self.config.version > Version::V1_7_2;
         match self.validations.add(node, val, cx.now(), strict) {
             Filed::Current => {}
-            Filed::Conflicting => return cx.mark("liar-detected"),
-            Filed::Stale | Filed::BadSeq => return,
+            // A liar hears its own lies from others.
+            Filed::Conflicting if node != cx.me() => return cx.mark("liar-detected"),
+            Filed::Conflicting | Filed::Stale | Filed::BadSeq => return,
         }
         match self.held(val.ledger) {
             Some(ledger) => self.validations.arrived(&ledger),
@@ -205,10 +206,14 @@ impl Replica {
         self.write_log(cx);
     }
 
-    /// Passes on the first copy of each message, if that is what nodes do.
+    /// Passes on the first copy of what others have signed, if that is what nodes do.
     fn relay(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        let relayed = matches!(msg, Msg::Propose(_) | Msg::Validation(_));
-        if self.config.relay && relayed && self.relayed.insert(Digest::of(msg).0) && from != cx.me() {
+        let signer = match msg {
+            Msg::Propose(m) => m.signer(),
+            Msg::Validation(m) => m.signer(),
+            _ => return,
+        };
+        if self.config.relay && signer != cx.me() && self.relayed.insert(Digest::of(msg).0) {
             cx.multicast(cx.others().without(NodeSet::one(from)), msg.clone());
         }
     }
@@ -260,9 +265,8 @@ impl Node<super::Xrpl> for Replica {
     fn vitals(&self, _: &Cluster) -> Vitals {
         let next = self.valid.seq.next();
         let candidate = self.ledgers.iter().rfind(|ledger| ledger.seq == next);
-        let have = candidate.map_or(NodeSet::EMPTY, |ledger| {
-            self.validations.trusted_for(ledger.id, Some(next))
-        });
+        let have =
+            candidate.map_or(NodeSet::EMPTY, |ledger| self.validations.trusted_for(ledger.id, Some(next)));
         let waiting = Waiting { kind: "validation", about: About::Slot(next), have, need: self.quorum };
         Vitals {
             view: View(self.round.prev_seq().next().0),

@@ -6,7 +6,7 @@ use super::dispute::Dispute;
 use super::ledger::{Ledger, Tx, TxSet};
 use super::messages::{BOW_OUT, Msg, Propose, Validation};
 use super::replica::Replica;
-use super::rules::{Consensus, FRESH, IDLE, INTERVAL, MIN_CONSENSUS, Opened, Standing, converge_pct};
+use super::rules::{Consensus, FRESH, IDLE, INTERVAL, MIN_CONSENSUS, Opened, Pack, Standing, converge_pct};
 use super::{Cx, Timer};
 
 /// How many proposals of each node are kept for rounds to come.
@@ -316,6 +316,9 @@ impl Replica {
         }
         self.drop_positions(|position| position.seen_at.0 + FRESH <= now.0);
         self.reconsider(converge_pct(time, self.round.prev_time), cx);
+        if self.waits(time, now) {
+            return cx.mark("waited");
+        }
         match self.consensus(time) {
             Consensus::No => {}
             state => self.accept(state, time, cx),
@@ -332,16 +335,30 @@ impl Replica {
             changed |= dispute.reconsider(proposing, converge_pct, version);
         }
         if changed {
-            let undisputed = own.txs.0.iter().filter(|tx| own.disputes.iter().all(|dispute| dispute.tx != **tx));
+            let undisputed =
+                own.txs.0.iter().filter(|tx| own.disputes.iter().all(|dispute| dispute.tx != **tx));
             let wanted = own.disputes.iter().filter(|dispute| dispute.our_vote).map(|dispute| &dispute.tx);
             own.txs = TxSet::of(undisputed.chain(wanted).copied().collect());
             cx.mark("position-changed");
         }
         if changed || cx.now().0 >= own.said_at.0 + INTERVAL {
-            own.k += 1;
+            own.k += u32::from(own.k != BOW_OUT);
             own.said_at = cx.now();
             self.propose(cx);
         }
+    }
+
+    /// Whether it waits for those who lag behind. Otherwise two branches of which one is ahead could grow side by side for
+    /// ever: who is ahead takes the others for undecided.
+    fn waits(&self, time: u64, now: Time) -> bool {
+        let seq = self.round.prev.seq;
+        let ahead = seq.0.saturating_sub(self.valid.seq.0);
+        if !self.config.pause || ahead == 0 || time > self.config.version.max_consensus() {
+            return false;
+        }
+        let [laggards, offline] = self.validations.behind(self.unl, seq, now);
+        let (total, quorum) = (self.unl.len(), self.quorum);
+        self.my_max_seq > Slot(0) && Pack { ahead, total, quorum, laggards, offline }.should_wait()
     }
 
     /// Whether there is consensus, after so much time.

@@ -22,6 +22,8 @@ pub(super) const INTERVAL: u64 = 12_000;
 pub(super) const CURRENT: u64 = 180_000;
 /// So long before it is signed.
 pub(super) const EARLY: u64 = 300_000;
+/// Who was heard of so long ago is offline.
+pub(super) const ONLINE: u64 = 20_000;
 /// So long validations are kept.
 pub(super) const EXPIRES: u64 = 600_000;
 /// A network in which nothing has closed for so long closes at once.
@@ -53,7 +55,7 @@ impl Version {
         self >= Self::V2_6_1
     }
 
-    /// Who has heard nobody for so long has consensus with itself.
+    /// So long a replica waits for others. From 2.0 on: who has heard nobody for so long has consensus with itself.
     pub(super) fn max_consensus(self) -> u64 {
         if self == Self::V1_7_2 { 10_000 } else { 15_000 }
     }
@@ -132,6 +134,39 @@ pub(super) struct Standing {
     pub(super) stalled: bool,
 }
 
+/// Who is where, while nothing becomes final.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pack {
+    /// By how many ledgers this replica is ahead of the last one that is final.
+    pub(super) ahead: u32,
+    /// Of those on its list: all, and how many make a quorum.
+    pub(super) total: usize,
+    pub(super) quorum: usize,
+    /// Those who have validated lately, but no ledger as late as its own.
+    pub(super) laggards: usize,
+    /// Those who have not validated lately.
+    pub(super) offline: usize,
+}
+
+impl Pack {
+    /// Whether to wait for those who lag behind. In turns it waits for a quorum, for more and more, for all.
+    pub(super) fn should_wait(self) -> bool {
+        const LAST: u32 = 4;
+        if self.ahead == 0 || self.laggards == 0 {
+            return false;
+        }
+        let behind = self.laggards + self.offline;
+        match (self.ahead - 1) % (LAST + 1) {
+            0 => behind > self.total - self.quorum,
+            LAST => true,
+            turn => {
+                let (last, turn) = (LAST as usize, turn as usize);
+                last * (self.total - behind) < last * self.quorum + turn * (self.total - self.quorum)
+            }
+        }
+    }
+}
+
 /// What comes of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize)]
 pub(super) enum Consensus {
@@ -166,5 +201,66 @@ impl Standing {
         }
         let limit = (10 * self.prev_round).clamp(version.max_consensus(), ABANDON);
         if version.is_2_5() && self.round > limit { Consensus::Expired } else { Consensus::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cases of rippled's own test of the rule.
+    #[test]
+    fn a_ledger_closes_in_time() {
+        let open = Opened {
+            has_txs: true,
+            prev_proposers: 10,
+            closed: 0,
+            validated: 0,
+            prev_round: 10_000,
+            since_close: 10_000,
+            open: 10_000,
+        };
+        assert!(Opened { prev_round: 601_000, open: 0, ..open }.should_close(), "something is wrong");
+        assert!(Opened { closed: 3, validated: 5, open: 0, ..open }.should_close(), "the others have closed");
+        let idle = Opened { has_txs: false, since_close: 1_000, ..open };
+        assert!(!idle.should_close());
+        assert!(Opened { since_close: IDLE, ..idle }.should_close());
+        assert!(!Opened { open: 1_000, ..open }.should_close(), "not so soon");
+        assert!(!Opened { open: 3_000, ..open }.should_close(), "not in less than half of the time before");
+        assert!(open.should_close());
+    }
+
+    #[test]
+    fn consensus_takes_time_and_positions() {
+        use Consensus::*;
+        let of = |prev_proposers, total, agree, finished, prev_round, round, version, alone| {
+            let (proposing, stalled) = (true, false);
+            let standing =
+                Standing { prev_proposers, total, agree, finished, prev_round, round, proposing, stalled };
+            standing.consensus(version, 80, alone)
+        };
+        let new = |prev_proposers, total, agree, finished, prev_round, round| {
+            of(prev_proposers, total, agree, finished, prev_round, round, Version::V2_6_1, false)
+        };
+        assert_eq!(new(10, 2, 2, 0, 3_000, 2_000), No, "few positions, and little time");
+        assert_eq!(new(10, 2, 2, 0, 3_000, 4_000), No);
+        assert_eq!(new(10, 2, 2, 0, 3_000, 10_000), Yes);
+        assert_eq!(new(10, 2, 1, 0, 3_000, 10_000), No);
+        assert_eq!(new(10, 2, 1, 8, 3_000, 10_000), MovedOn);
+        assert_eq!(new(0, 0, 0, 0, 3_000, 10_000), No, "alone");
+        assert_eq!(of(0, 0, 0, 0, 3_000, 10_000, Version::V1_7_2, true), Yes, "alone in 1.7.2");
+        assert_eq!(new(0, 0, 0, 0, 3_000, 16_000), Yes, "alone for long");
+        assert_eq!(new(10, 8, 1, 0, 1_000, 19_000), Expired);
+        assert_eq!(of(10, 8, 1, 0, 1_000, 19_000, Version::V2_4_0, false), No, "rounds end from 2.5 on");
+    }
+
+    #[test]
+    fn who_is_ahead_waits_in_turns() {
+        let pack = Pack { ahead: 1, total: 5, quorum: 4, laggards: 1, offline: 0 };
+        let waits = |ahead, laggards, offline| Pack { ahead, laggards, offline, ..pack }.should_wait();
+        assert!(!waits(0, 5, 0) && !waits(3, 0, 5), "not while all is well, nor for those who are gone");
+        assert!(!waits(1, 1, 0) && waits(1, 1, 1) && waits(1, 2, 0));
+        assert!(waits(2, 1, 0), "at the second ledger for more than a quorum");
+        assert!(waits(5, 1, 0) && !waits(6, 1, 0), "at the fifth for all, and then again");
     }
 }

@@ -5,7 +5,7 @@ use turncoat_core::prelude::*;
 
 use super::ledger::Ledger;
 use super::messages::Validation;
-use super::rules::{CURRENT, EARLY, EXPIRES};
+use super::rules::{CURRENT, EARLY, EXPIRES, ONLINE};
 
 /// What becomes of a validation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,6 +145,20 @@ impl Validations {
     pub(super) fn beyond(&self, seq: Slot, ledger: Digest) -> usize {
         let tips = self.nodes.iter().filter_map(|known| known.tip.as_ref());
         tips.filter(|tip| tip.seq > seq && tip.at(seq) == Some(ledger)).count()
+    }
+
+    /// Of these nodes, those whose latest validation is of a ledger before `seq`, and those who have sent none lately.
+    pub(super) fn behind(&self, nodes: NodeSet, seq: Slot, now: Time) -> [usize; 2] {
+        let (mut laggards, mut offline) = (0, 0);
+        for node in nodes.iter() {
+            match self.nodes[node.index()].latest {
+                Some((_, latest, _, seen)) if now.0 < seen.0 + ONLINE => {
+                    laggards += usize::from(latest < seq)
+                }
+                _ => offline += 1,
+            }
+        }
+        [laggards, offline]
     }
 
     /// The ledger that the network prefers to `current`, or `current` itself.

@@ -26,7 +26,7 @@ pub(crate) fn scenario_of(protocol: Table, settings: &str) -> Scenario {
     Scenario::parse(&table.to_string()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn merge(into: &mut Table, from: Table) {
+pub(crate) fn merge(into: &mut Table, from: Table) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {
             (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),

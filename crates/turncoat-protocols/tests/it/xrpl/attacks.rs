@@ -1,0 +1,256 @@
+//! The attacks A1 to A6 of the specification.
+
+use turncoat_core::outcome::Property;
+use turncoat_core::scenario::Scenario;
+
+use super::stage::{all_end_well, marking, outcomes, violating, xrpl};
+
+/// Seven replicas with lists that overlap by 60 %, one liar, one payment of second 20, and a double spend that only the liar has.
+fn double_spend(trust: &str, faults: &str) -> Scenario {
+    let settings = format!(
+        r#"
+        cluster = {{ n = 7, trust = "{trust}" }}
+        workload = {{ requests = 2, ops = ["c1:80000@p3", "!c1:80001@"], start = [20300, 20300], goal = {{ height = 10 }} }}
+        adversary.byzantine = ["p3"]
+        {faults}
+        "#
+    );
+    xrpl("xrpl", &settings)
+}
+
+/// A1: p3 names the next number in its validation of ledger 4, late, to these.
+fn wrong_number(name: &str, trust: &str, victims: &str) -> Scenario {
+    let settings = format!(
+        r#"
+        cluster = {{ n = 7, trust = "{trust}" }}
+        workload = {{ requests = 2, ops = ["c1:5", "c1:6"], start = [20300, 30000] }}
+        adversary.byzantine = ["p3"]
+        [[adversary.faults]]
+        round = 6
+        source = "named"
+        kind = "validation"
+        from = ["p3"]
+        to = {victims}
+        mutate = "validation.seq+1"
+        [[adversary.faults]]
+        round = 6
+        source = "named"
+        kind = "validation"
+        from = ["p3"]
+        to = {victims}
+        delay = 1500
+        "#
+    );
+    xrpl(name, &settings)
+}
+
+#[test]
+fn a1_a_validation_with_a_wrong_number_stops_who_counts_it() {
+    let three = r#"["p1", "p2", "p4"]"#;
+    for trust in ["bf60", "all"] {
+        let found = outcomes(&wrong_number("xrpl-1.7.2", trust, three), 20);
+        assert_eq!(violating(&found, Property::Termination), 20, "{trust}");
+        assert_eq!(marking(&found, "incompatible"), 20);
+        assert!(found.iter().all(|outcome| outcome.violations.len() == 1));
+        // Who asks for the number too is not stopped, and knows who lies.
+        for fixed in ["xrpl", "xrpl-2.4.0"] {
+            let fixed = all_end_well(&wrong_number(fixed, trust, three), 20);
+            assert_eq!(marking(&fixed, "liar-detected"), 20);
+            assert_eq!(marking(&fixed, "incompatible"), 0);
+        }
+        // One victim is not enough: it recovers when the others have gone on.
+        all_end_well(&wrong_number("xrpl-1.7.2", trust, r#"["p1"]"#), 20);
+    }
+    let two = outcomes(&wrong_number("xrpl-1.7.2", "all", r#"["p1", "p2"]"#), 20);
+    assert_eq!(violating(&two, Property::Termination), 20);
+}
+
+/// A2: p1 and p2 get the other payment from p3, and hear that p3 wants it.
+const TWO_DECEIVED: &str = r#"
+    [[adversary.faults]]
+    kind = "tx"
+    from = ["p3"]
+    to = ["p1", "p2"]
+    mutate = "tx=other"
+    [[adversary.faults]]
+    round = 5
+    source = "named"
+    kind = "propose"
+    from = ["p3"]
+    to = ["p1", "p2"]
+    mutate = "propose.txs=other"
+"#;
+
+#[test]
+fn a2_with_lists_that_overlap_too_little_one_lie_stops_a_part() {
+    let found = outcomes(&double_spend("bf60", TWO_DECEIVED), 60);
+    // Not where p3 is so late that it wants the payment in ledger 3: then p2 votes it out there, and prefers it in ledger 4.
+    let stopped = violating(&found, Property::Termination);
+    assert!(stopped >= 50, "{stopped}");
+    assert_eq!(violating(&found, Property::Agreement), 0);
+    all_end_well(&double_spend("all", TWO_DECEIVED), 60);
+    // The payment alone is not enough: at the first look all go with the majority.
+    let payment_only = TWO_DECEIVED.split("[[adversary.faults]]").nth(1).expect("a fault");
+    all_end_well(&double_spend("bf60", &format!("[[adversary.faults]]{payment_only}")), 60);
+}
+
+#[test]
+fn a2_a_partition_does_it_without_a_liar() {
+    // p0, p1 and p2 do not hear of the payment before they close ledger 4.
+    let faults = r#"
+        [[adversary.faults]]
+        kind = "tx"
+        to = ["p0", "p1", "p2"]
+        delay = 3000
+        [[adversary.faults]]
+        round = 5
+        source = "named"
+        partition = [["p0", "p1", "p2"], ["p3", "p4", "p5", "p6"]]
+    "#;
+    let without_liar = |trust| {
+        let mut scenario = double_spend(trust, faults);
+        scenario.adversary.byzantine = turncoat_core::ids::NodeSet::EMPTY;
+        scenario
+    };
+    let found = outcomes(&without_liar("bf60"), 60);
+    println!("A2 network: {}", violating(&found, Property::Termination));
+    assert!(violating(&found, Property::Termination) > 0);
+    assert_eq!(violating(&found, Property::Agreement), 0);
+    all_end_well(&without_liar("all"), 60);
+}
+
+/// p4, p5 and p6 get the other payment from p3.
+const OTHER_PAYMENT: &str = r#"
+    [[adversary.faults]]
+    kind = "tx"
+    from = ["p3"]
+    to = ["p4", "p5", "p6"]
+    mutate = "tx=other"
+    [[adversary.faults]]
+    round = 5
+    source = "named"
+    kind = "propose"
+    from = ["p3"]
+    to = ["p4", "p5", "p6"]
+    mutate = "propose.txs=other"
+    [[adversary.faults]]
+    round = { from = 7 }
+    source = "named"
+    kind = "propose"
+    from = ["p3"]
+    to = ["p4", "p5", "p6"]
+    mutate = "propose=copy"
+"#;
+
+/// A3: p3 goes with both sides, each with a payment of its own.
+fn two_faced(trust: &str) -> Scenario {
+    let validations = r#"
+        [[adversary.faults]]
+        round = { from = 6 }
+        source = "named"
+        kind = "validation"
+        from = ["p3"]
+        to = ["p4", "p5", "p6"]
+        mutate = "validation=copy"
+    "#;
+    double_spend(trust, &format!("{OTHER_PAYMENT}{validations}"))
+}
+
+#[test]
+fn a3_a_liar_that_goes_with_both_sides_makes_two_ledgers() {
+    let found = outcomes(&two_faced("bf60"), 60);
+    // The liar has to be late enough to know what the other side validates: heartbeats fall as they do.
+    let forks = violating(&found, Property::Agreement);
+    println!("A3 {forks}");
+    assert!(forks >= 30, "{forks}");
+    assert_eq!(violating(&outcomes(&two_faced("all"), 60), Property::Agreement), 0);
+    // Where validations are relayed, somebody sees both.
+    let relayed = two_faced("bf60").with("protocol.relay", true.into()).expect("a key");
+    let relayed = outcomes(&relayed, 60);
+    println!("A3 relay {} {}", violating(&relayed, Property::Agreement), marking(&relayed, "liar-detected"));
+    assert_eq!(marking(&found, "liar-detected"), 0);
+    assert!(marking(&relayed, "liar-detected") >= 30);
+}
+
+/// A4: after A2 p3 validates, to p6 alone, the ledger that p6 has built.
+fn one_more_validation(trust: &str) -> Scenario {
+    let validation = r#"
+        [[adversary.faults]]
+        round = 8
+        source = "named"
+        kind = "validation"
+        from = ["p3"]
+        to = ["p6"]
+        mutate = "validation=copy"
+    "#;
+    double_spend(trust, &format!("{TWO_DECEIVED}{validation}"))
+}
+
+#[test]
+fn a4_one_more_lie_after_a2_makes_two_ledgers() {
+    let found = outcomes(&one_more_validation("bf60"), 60);
+    let forks = violating(&found, Property::Agreement);
+    println!("A4 {forks}");
+    assert!(forks >= 10, "{forks}");
+    assert_eq!(marking(&found, "liar-detected"), 0, "nobody hears both");
+    all_end_well(&one_more_validation("all"), 60);
+}
+
+/// A5: p3 proposes to both sides, and validates one ledger of one side, then one of the other, to all.
+fn undetected(trust: &str) -> Scenario {
+    let validations = r#"
+        [[adversary.faults]]
+        round = { from = 8, every = 4 }
+        source = "named"
+        kind = "validation"
+        from = ["p3"]
+        mutate = "validation=copy"
+    "#;
+    double_spend(trust, &format!("{OTHER_PAYMENT}{validations}"))
+}
+
+#[test]
+fn a5_two_chains_and_nobody_can_tell_who_lies() {
+    for relay in [false, true] {
+        let scenario = |trust| undetected(trust).with("protocol.relay", relay.into()).expect("a key");
+        let found = outcomes(&scenario("bf60"), 60);
+        let forks = violating(&found, Property::Agreement);
+        println!("A5 relay {relay}: {forks}, detected {}", marking(&found, "liar-detected"));
+        assert!(forks >= 10, "{forks}");
+        assert_eq!(marking(&found, "liar-detected"), 0);
+        assert_eq!(violating(&outcomes(&scenario("all"), 60), Property::Agreement), 0);
+    }
+}
+
+/// A6: a partition of eight seconds, and four payments of which one can be settled.
+fn parted(name: &str, trust: &str) -> Scenario {
+    let settings = format!(
+        r#"
+        cluster = {{ n = 7, trust = "{trust}" }}
+        [workload]
+        requests = 4
+        ops = ["c1:80000@p0", "!c2:81000@p1", "!c2:82000@p5", "!c1:83000@p6"]
+        start = [20300, 20300, 20300, 20300]
+        goal = {{ height = 10 }}
+        [[adversary.faults]]
+        time = [20000, 28000]
+        partition = [["p0", "p1", "p2"], ["p3", "p4", "p5", "p6"]]
+        "#
+    );
+    xrpl(name, &settings)
+}
+
+#[test]
+fn a6_with_two_of_five_both_sides_of_a_partition_go_on() {
+    let found = outcomes(&parted("xrpl-seeded-40", "th60"), 20);
+    assert_eq!(violating(&found, Property::Agreement), 20);
+    for (name, pct) in [("xrpl-2.4.0", 80), ("xrpl-2.4.0", 40)] {
+        // With 80 % for validations there is no fork, whatever a round asks for. But a part is stuck.
+        let scenario = parted(name, "th60").with("protocol.consensus-pct", pct.into()).expect("a key");
+        let found = outcomes(&scenario, 60);
+        println!("{name} {pct} T {}", violating(&found, Property::Termination));
+        assert_eq!(violating(&found, Property::Agreement), 0);
+        assert!(violating(&found, Property::Termination) > 0);
+    }
+    all_end_well(&parted("xrpl-2.4.0", "all"), 20);
+}

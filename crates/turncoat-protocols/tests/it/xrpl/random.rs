@@ -1,0 +1,72 @@
+//! The XRP Ledger under many seeds: where all trust all, nothing is violated, whatever one liar and the network do.
+
+use turncoat_core::rng::run_seed;
+use turncoat_core::scenario::{Scenario, Seed};
+
+use super::normal::FOUR;
+use super::stage::xrpl;
+use crate::stage::entry;
+
+/// Runs a scenario under many seeds; nothing is violated. Says how many lies were accepted.
+fn sound(scenario: &Scenario, runs: u64) -> u32 {
+    let mut runner = entry(&scenario.protocol.name).runner();
+    let mut scenario = scenario.clone();
+    let mut accepted = 0;
+    for i in 0..runs {
+        scenario.seed = Seed(run_seed(29, i));
+        let outcome = runner.execute(&scenario).expect("a scenario that can run");
+        assert!(outcome.violations.is_empty(), "{} {:?}", scenario.seed, outcome.violations);
+        accepted += outcome.injected.accepted;
+    }
+    accepted
+}
+
+#[test]
+fn runs_without_faults_violate_nothing() {
+    for version in ["xrpl", "xrpl-2.4.0", "xrpl-1.7.2"] {
+        for relay in [false, true] {
+            let more = format!("cluster.n = 7\nprotocol.relay = {relay}");
+            sound(&xrpl(version, &format!("{more}\n{FOUR}")), 100);
+            sound(&xrpl(version, &format!("{more}\nworkload.requests = 5\ncluster.clients = 2")), 100);
+        }
+    }
+}
+
+#[test]
+fn one_liar_violates_nothing_where_all_trust_all() {
+    for version in ["xrpl", "xrpl-2.4.0"] {
+        for (seed, scope) in (0..10).flat_map(|seed| [(seed, "small"), (seed, "any")]) {
+            let lies = format!(
+                r#"
+                cluster = {{ n = 7, f = 1 }}
+                adversary.byzantine = ["p{}"]
+                [[adversary.faults]]
+                from = ["p{}"]
+                permille = 300
+                mutate = {{ seed = {seed}, scope = "{scope}" }}
+                "#,
+                seed % 7,
+                seed % 7
+            );
+            sound(&xrpl(version, &format!("{FOUR}\n{lies}")), 20);
+        }
+    }
+}
+
+#[test]
+fn after_any_partition_the_network_goes_on() {
+    for blocks in [
+        r#"[["p0", "p1", "p2", "p3"], ["p4", "p5", "p6"]]"#,
+        r#"[["p0", "p1"], ["p2", "p3"], ["p4", "p5", "p6"]]"#,
+        r#"[["p0", "p1"], ["p2", "p3"], ["p4", "p5"], ["p6"]]"#,
+        r#"[["p0"], ["p1"], ["p2"], ["p3"], ["p4"], ["p5"], ["p6"]]"#,
+    ] {
+        for loss in ["hold", "drop"] {
+            let cut = format!("[[adversary.faults]]\ntime = [3000, 45000]\npartition = {blocks}");
+            let more = format!("cluster = {{ n = 7, f = 1 }}\nnetwork.loss = \"{loss}\"\n{FOUR}");
+            for version in ["xrpl", "xrpl-2.4.0"] {
+                sound(&xrpl(version, &format!("{more}\n{cut}")), 40);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the stories of the XRP Ledger have in common. Its time is the clock's: stories are runs, each over some seeds, in which
+//! heartbeats fall differently. Ledger 2 closes after 15 seconds and each later one after 3 seconds more, so a payment of
+//! second 20 is for ledger 4, whose rounds are 5 (PROPOSE) and 6 (VALIDATION).
+
+use toml::Table;
+use turncoat_core::ids::NodeId;
+use turncoat_core::node::Node;
+use turncoat_core::outcome::{End, Outcome, Property};
+use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::sim::Sim;
+use turncoat_protocols::xrpl::Xrpl;
+
+use crate::stage::{entry, marked_by, merge, run, scenario_of};
+
+/// A run of the XRP Ledger, or of one of its variants; `settings` are keys of the scenario, as TOML.
+pub(crate) fn xrpl(name: &str, settings: &str) -> Scenario {
+    let mut keys: Table = entry(name).setting.parse().unwrap_or_else(|error| panic!("{error}"));
+    merge(&mut keys, settings.parse().unwrap_or_else(|error| panic!("{error}")));
+    scenario_of(Table::from_iter([("name".to_owned(), name.into())]), &keys.to_string())
+}
+
+/// The outcomes of so many seeds.
+pub(crate) fn outcomes(scenario: &Scenario, seeds: u64) -> Vec<Outcome> {
+    let of = |seed| run(&Scenario { seed: Seed(seed), ..scenario.clone() });
+    (0..seeds).map(of).collect()
+}
+
+/// All end well.
+pub(crate) fn all_end_well(scenario: &Scenario, seeds: u64) -> Vec<Outcome> {
+    let outcomes = outcomes(scenario, seeds);
+    for (seed, outcome) in outcomes.iter().enumerate() {
+        assert!(outcome.violations.is_empty(), "seed {seed}: {:?}", outcome.violations);
+        assert_eq!(outcome.end, End::Goal, "seed {seed}");
+    }
+    outcomes
+}
+
+/// In how many of the runs this property does not hold.
+pub(crate) fn violating(outcomes: &[Outcome], property: Property) -> usize {
+    let violates = |outcome: &&Outcome| outcome.violations.iter().any(|found| found.property == property);
+    outcomes.iter().filter(violates).count()
+}
+
+/// In how many of them a mark was made.
+pub(crate) fn marking(outcomes: &[Outcome], mark: &str) -> usize {
+    outcomes.iter().filter(|outcome| marked_by::<Xrpl>(outcome, mark)).count()
+}
+
+/// A run that has come to its end, to be looked at.
+pub(crate) fn ended(scenario: &Scenario) -> Sim<Xrpl> {
+    let mut sim = Sim::with_preset(entry(&scenario.protocol.name).preset);
+    sim.reset(scenario).unwrap_or_else(|error| panic!("{error}"));
+    sim.run();
+    sim
+}
+
+/// The payments in a replica's log, with the numbers of their ledgers: `c1:5@4`.
+pub(crate) fn payments(sim: &Sim<Xrpl>, replica: usize) -> Vec<String> {
+    let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
+    let state = sim.replica(seat).expect("a replica").state().expect("a state").json();
+    let committed = state["committed"].as_array().expect("a log");
+    let ledgers = state["ledgers"].as_array().expect("ledgers");
+    let mut payments = Vec::new();
+    for id in committed {
+        let ledger = ledgers.iter().find(|ledger| ledger["id"] == *id).expect("what is committed is here");
+        for tx in ledger["txs"].as_array().expect("payments") {
+            payments.push(format!("{}@{}", tx["body"]["op"].as_str().expect("text"), ledger["seq"]));
+        }
+    }
+    payments
+}
+
+/// How many ledgers a replica takes for final.
+pub(crate) fn length(sim: &Sim<Xrpl>, replica: usize) -> usize {
+    let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
+    let state = sim.replica(seat).expect("a replica").state().expect("a state").json();
+    state["committed"].as_array().expect("a log").len()
+}
