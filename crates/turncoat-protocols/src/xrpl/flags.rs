@@ -1,10 +1,14 @@
 //! Where a rippled deviates from the one that is live and safe.
+//!
+//! `alone-is-consensus` breaks nothing by itself: ledgers that a replica closes in private are not validated by a quorum, and who
+//! has run ahead waits for the others. No search has found anything with it.
 
 turncoat_core::flags! {
     /// Deviations. Each is read where the rule is that it breaks.
     pub struct Flags {
         validation_count_ignores_seq: "validations of a ledger count whatever number they name [rippled before 1.10.0]",
         alone_is_consensus: "who hears nobody has consensus at once, not after a while [rippled 1.7.2]",
+        no_pause: "while nothing becomes final, nobody waits for those who lag behind [seeded]",
         open_ledger_first_seen_order: "payments stay in the order of arrival, also those that were voted out [seeded]",
     }
 }

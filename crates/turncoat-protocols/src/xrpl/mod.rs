@@ -55,8 +55,6 @@ turncoat_core::config! {
         pub quorum_pct: u32 = 80,
         /// Whether replicas pass on the first copy of each message.
         pub relay: bool = false,
-        /// Whether replicas wait for those who lag behind while nothing becomes final.
-        pub pause: bool = true,
         /// What each client has at first.
         pub balance: u64 = 100_000,
         /// What is wrong.
@@ -118,7 +116,8 @@ impl Protocol for Xrpl {
         [adversary]
         roundless-inherit = true
         [limits]
-        time = 240000
+        time = 600000
+        steps = 200000
     "#;
 
     /// Without f of 5f there are 80 % left. (The papers say 5f+1.)

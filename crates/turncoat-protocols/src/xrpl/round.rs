@@ -353,7 +353,7 @@ impl Replica {
     fn waits(&self, time: u64, now: Time) -> bool {
         let seq = self.round.prev.seq;
         let ahead = seq.0.saturating_sub(self.valid.seq.0);
-        if !self.config.pause || ahead == 0 || time > self.config.version.max_consensus() {
+        if self.config.flags.no_pause || ahead == 0 || time > self.config.version.max_consensus() {
             return false;
         }
         let [laggards, offline] = self.validations.behind(self.unl, seq, now);

@@ -1,8 +1,9 @@
 //! Runs without liars (scenario tests 1 to 8, 12, 16 and 17 of the specification).
 
+use turncoat_core::outcome::Property;
 use turncoat_core::scenario::Scenario;
 
-use super::stage::{all_end_well, ended, length, marking, outcomes, payments, xrpl};
+use super::stage::{all_end_well, ended, is_row, length, marking, outcomes, payments, violating, xrpl};
 use crate::stage::run;
 
 /// Five replicas that all trust each other.
@@ -110,8 +111,10 @@ fn of_payments_that_exclude_each_other_one_is_settled() {
 #[test]
 fn in_the_order_of_arrival_they_vote_each_other_out_for_ever() {
     let flag = "protocol.flags = [\"open-ledger-first-seen-order\"]";
-    let outcomes = outcomes(&xrpl("xrpl", &format!("{FIVE}\n{FOUR}\n{flag}")), 30);
-    let stuck = super::stage::violating(&outcomes, turncoat_core::outcome::Property::Termination);
+    let scenario = xrpl("xrpl", &format!("{FIVE}\n{FOUR}\n{flag}"));
+    let outcomes = outcomes(&scenario, 30);
+    let stuck = violating(&outcomes, Property::Termination);
+    is_row(&scenario, &outcomes, "xrpl/first-seen-order");
     // Not where one of them reaches most replicas before the others do.
     assert!(stuck > 15, "{stuck}");
 }
@@ -130,6 +133,15 @@ fn after_a_partition_all_go_on_with_one_chain() {
             let scenario = xrpl(version, &format!("{FIVE}\n{work}\nnetwork.loss = \"drop\"\n{cut}"));
             all_end_well(&scenario, 20);
             assert_eq!(payments(&ended(&scenario), 4).len(), 1);
+            // Who is ahead takes the others for undecided. If it does not wait for them, they never catch up.
+            if blocks.contains("], [\"p4\"]]") && blocks.starts_with("[[\"p0\", \"p1\"]") && version == "xrpl" {
+                let flag = toml::Value::Array(vec!["no-pause".into()]);
+                let hasty = scenario.with("protocol.flags", flag).expect("a flag");
+                let scenario = hasty.with("limits.time", 240_000.into()).expect("a key");
+                let hasty = outcomes(&scenario, 60);
+                assert!(violating(&hasty, Property::Termination) > 0);
+                is_row(&scenario, &hasty, "xrpl/no-pause");
+            }
         }
     }
 }

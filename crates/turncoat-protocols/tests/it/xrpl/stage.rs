@@ -8,9 +8,10 @@ use turncoat_core::node::Node;
 use turncoat_core::outcome::{End, Outcome, Property};
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::sim::Sim;
+use turncoat_lab::suite::Bug;
 use turncoat_protocols::xrpl::Xrpl;
 
-use crate::stage::{entry, marked_by, merge, run, scenario_of};
+use crate::stage::{entry, is_witness, marked_by, merge, run, scenario_of};
 
 /// A run of the XRP Ledger, or of one of its variants; `settings` are keys of the scenario, as TOML.
 pub(crate) fn xrpl(name: &str, settings: &str) -> Scenario {
@@ -75,4 +76,12 @@ pub(crate) fn length(sim: &Sim<Xrpl>, replica: usize) -> usize {
     let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
     let state = sim.replica(seat).expect("a replica").state().expect("a state").json();
     state["committed"].as_array().expect("a log").len()
+}
+
+/// The first seed with which a scenario shows a bug of the suite makes it the witness of that bug.
+pub(crate) fn is_row(scenario: &Scenario, outcomes: &[Outcome], id: &str) {
+    let row = std::fs::read_to_string(format!("{}/../../suite/{id}.toml", env!("CARGO_MANIFEST_DIR")));
+    let bug = Bug::parse(id, &row.expect("a row")).unwrap_or_else(|error| panic!("{id}: {error}"));
+    let seed = outcomes.iter().position(|outcome| bug.shows(outcome)).expect("a seed that shows it");
+    is_witness(Scenario { seed: Seed(seed as u64), ..scenario.clone() }, id);
 }
