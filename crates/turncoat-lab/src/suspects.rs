@@ -3,7 +3,8 @@
 //! A protocol with many flags violates many properties, and the flags say why: a violation shows the bug of the suite
 //! whose flags, alone, still lead to it under the same scenario, while none of them can be left out. Where no row of the
 //! suite has such flags, it shows some `other` bug: a mix of flags that nobody has named, or none at all. A row may have
-//! no flags: nodes that crash on what does not decode are set up by the scenario.
+//! no flags: nodes that crash on what does not decode are set up by the scenario, and so are trust lists that overlap too
+//! little. Of several such rows, one that needs a lie goes first, where there was one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use toml::Value;
 use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::runner::{Entry, Runner};
-use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError};
+use turncoat_core::scenario::{ProtocolSpec, Scenario, ScenarioError, Trust};
 
 use crate::suite::{Bug, Find};
 
@@ -34,7 +35,10 @@ struct Suspect {
     property: Property,
     rule: Option<String>,
     lies: bool,
+    /// Whether its budget has process faults.
+    lied: bool,
     crash_on_garbage: bool,
+    trust: Trust,
     flags: Vec<String>,
 }
 
@@ -46,7 +50,11 @@ impl Suspects {
         suspects.admit(base, Vec::new());
         for bug in bugs {
             let flags = bug.flags();
-            let same = find(&bug.witness.protocol.name).is_ok_and(|found| found.protocol == entry.protocol);
+            let Ok(row) = find(&bug.witness.protocol.name) else { continue };
+            // What other parameters do is what a row without flags is about.
+            let alike = |(key, value): (&String, &Value)| entry.config.get(key) == Some(value);
+            let configured = !flags.is_empty() || row.preset.iter().filter(|(key, _)| *key != "flags").all(alike);
+            let same = row.protocol == entry.protocol && configured;
             if !same || !flags.iter().all(|flag| present.contains(flag)) {
                 continue;
             }
@@ -59,11 +67,13 @@ impl Suspects {
                 property: bug.facts.property,
                 rule: bug.facts.rule.clone(),
                 lies: bug.needs_lie(),
+                lied: !bug.facts.budget.starts_with("0/"),
                 crash_on_garbage: bug.witness.adversary.crash_on_garbage,
+                trust: bug.witness.cluster.trust.clone(),
                 flags,
             });
         }
-        suspects.rows.sort_by_key(|row| row.flags.len());
+        suspects.rows.sort_by_key(|row| (row.flags.len(), row.flags.is_empty() && !row.lied));
         suspects
     }
 
@@ -115,10 +125,13 @@ impl Suspects {
 impl Suspect {
     /// Whether the row is about such a violation.
     fn fits(&self, violation: &Violation, scenario: &Scenario, outcome: &Outcome) -> bool {
+        let lied = outcome.injected.accepted > 0;
+        let set_up = !self.flags.is_empty() || (self.trust == scenario.cluster.trust && (lied || !self.lied));
         self.property == violation.property
+            && set_up
             && (!self.crash_on_garbage || scenario.adversary.crash_on_garbage)
             && self.rule.as_ref().is_none_or(|rule| rule == violation.rule)
-            && (!self.lies || outcome.injected.accepted > 0)
+            && (!self.lies || lied)
     }
 
     /// Whether one of its flags can be left out.
