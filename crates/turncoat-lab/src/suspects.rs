@@ -53,7 +53,8 @@ impl Suspects {
             let Ok(row) = find(&bug.witness.protocol.name) else { continue };
             // What other parameters do is what a row without flags is about.
             let alike = |(key, value): (&String, &Value)| entry.config.get(key) == Some(value);
-            let configured = !flags.is_empty() || row.preset.iter().filter(|(key, _)| *key != "flags").all(alike);
+            let configured =
+                !flags.is_empty() || row.preset.iter().filter(|(key, _)| *key != "flags").all(alike);
             let same = row.protocol == entry.protocol && configured;
             if !same || !flags.iter().all(|flag| present.contains(flag)) {
                 continue;

@@ -1,6 +1,6 @@
 //! The XRP Ledger's consensus, as rippled has it: rounds by the clock, and everybody trusts a list of its own.
 //!
-//! **A round** (`round`). A replica collects payments for an open ledger. When the ledger closes it proposes the set of them
+//! **A round** (`round`, `positions`). A replica collects payments for an open ledger. When the ledger closes it proposes the set of them
 //! (PROPOSE), and hears what the others propose. On what differs it votes again with each heartbeat: the longer the round
 //! takes, the more of the others have to want a payment (`dispute`). When 80 % of the positions *received* are its own it has
 //! consensus: it builds the ledger and sends a VALIDATION.
@@ -27,6 +27,7 @@ mod flags;
 mod ledger;
 mod lies;
 mod messages;
+mod positions;
 mod replica;
 mod round;
 mod rules;

@@ -227,16 +227,6 @@ mod tests {
         Validation { ledger, seq, set: Digest::NULL, signed_at: NOW, full: true, label: seq }
     }
 
-    /// A chain of so many ledgers after `parent`, told apart by the money there is.
-    fn chain(parent: &Arc<Ledger>, length: usize) -> Vec<Arc<Ledger>> {
-        let mut last = parent.clone();
-        let grow = |_| {
-            last = Arc::new(last.next(&TxSet::default()).0);
-            last.clone()
-        };
-        (0..length).map(grow).collect()
-    }
-
     /// The store of a replica that has all ledgers, after each node has validated one.
     fn store(tips: &[&Arc<Ledger>]) -> Validations {
         let mut store = Validations::new(tips.len());
@@ -266,28 +256,50 @@ mod tests {
         assert_eq!(store.add(p(0), &at(EARLY), Time(0), true), Filed::Stale);
     }
 
+    /// A child of a ledger that holds payment number `k` of its client, or the empty one.
+    fn child(parent: &Arc<Ledger>, k: u32) -> Arc<Ledger> {
+        let mut txs = Vec::new();
+        if k > 0 {
+            let request =
+                Request { client: NodeId::client(k as usize), ts: 1, op: Op::new("r"), read_only: false };
+            let signed = serde_json::json!({ "signer": request.client, "tag": 0, "body": request });
+            txs.push(serde_json::from_value(signed).expect("a payment"));
+        }
+        Arc::new(parent.next(&TxSet::of(txs)).0)
+    }
+
     #[test]
     fn the_branch_with_more_nodes_is_preferred_and_ties_are_not_left() {
-        let genesis = Arc::new(Ledger::genesis(1, 5));
-        let root = chain(&genesis, 1).remove(0);
-        // Two different children of the root.
-        let left = chain(&root, 2);
-        let request = Request { client: NodeId::client(0), ts: 1, op: Op::new("c0:1"), read_only: false };
-        let tx = serde_json::from_value(
-            serde_json::json!({ "signer": request.client, "tag": 0, "body": request }),
-        );
-        let other = Arc::new(root.next(&TxSet::of(vec![tx.unwrap()])).0);
-        let right = chain(&other, 1);
+        let root = child(&Arc::new(Ledger::genesis(1, 5)), 0);
+        let (left, right) = (child(&root, 0), child(&root, 1));
+        let (l, r) = (&child(&left, 0), &child(&right, 0));
         let preferred = |tips: &[&Arc<Ledger>], current: &Ledger, max| {
             store(tips).preferred(current, Slot(1), Slot(max), NOW)
         };
-        let [l, r] = [&left[1], &right[0]];
         assert_eq!(preferred(&[l, l, l, r, r], r, 0), l.id, "three against two");
         assert_eq!(preferred(&[l, l, l, r, r], l, 0), l.id);
         // In the middle of a round all are on one ledger; who is one behind does not jump.
-        assert_eq!(preferred(&[l, l, l, l], &left[0], 0), left[0].id);
+        assert_eq!(preferred(&[l, l, l, l], &left, 0), left.id);
         assert_eq!(preferred(&[l, l, l, l], &root, 0), l.id, "who is two behind does");
         // Those who are behind may still turn the scales: nobody leaves.
         assert_eq!(preferred(&[l, r, r, &root, &root], l, 4), l.id);
+    }
+
+    /// rippled's testPreferredByBranch.
+    #[test]
+    fn a_branch_counts_with_all_that_grow_on_it() {
+        let a = child(&Arc::new(Ledger::genesis(1, 5)), 0);
+        let (b, c) = (child(&a, 1), child(&a, 2));
+        let d = child(&b, 0);
+        let children: Vec<Arc<Ledger>> = (1..=8).map(|k| child(&c, k)).collect();
+        let tips: Vec<&Arc<Ledger>> = [&d, &d].into_iter().chain(&children).collect();
+        let store = store(&tips);
+        // The ledger that most have validated is d, but c has eight against two.
+        for own in &children {
+            let preferred = store.preferred(own, Slot(1), own.seq, NOW);
+            assert_ne!(preferred, d.id);
+        }
+        let preferred = store.preferred(&d, Slot(1), d.seq, NOW);
+        assert_ne!(preferred, d.id, "and those on d leave it");
     }
 }

@@ -5,7 +5,8 @@ use turncoat_core::scenario::{Scenario, Seed};
 
 use super::normal::FOUR;
 use super::stage::xrpl;
-use crate::stage::entry;
+use crate::stage::{entry, marked_by};
+use turncoat_protocols::xrpl::Xrpl;
 
 /// Runs a scenario under many seeds; nothing is violated. Says how many lies were accepted.
 fn sound(scenario: &Scenario, runs: u64) -> u32 {
@@ -16,6 +17,8 @@ fn sound(scenario: &Scenario, runs: u64) -> u32 {
         scenario.seed = Seed(run_seed(29, i));
         let outcome = runner.execute(&scenario).expect("a scenario that can run");
         assert!(outcome.violations.is_empty(), "{} {:?}", scenario.seed, outcome.violations);
+        let liars = scenario.adversary.byzantine.len();
+        assert!(liars > 0 || !marked_by::<Xrpl>(&outcome, "liar-detected"), "a replica has validated twice");
         accepted += outcome.injected.accepted;
     }
     accepted

@@ -55,10 +55,15 @@ pub(crate) fn ended(scenario: &Scenario) -> Sim<Xrpl> {
     sim
 }
 
+/// The state of a replica.
+pub(crate) fn state(sim: &Sim<Xrpl>, replica: usize) -> serde_json::Value {
+    let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
+    sim.replica(seat).expect("a replica").state().expect("a state").json()
+}
+
 /// The payments in a replica's log, with the numbers of their ledgers: `c1:5@4`.
 pub(crate) fn payments(sim: &Sim<Xrpl>, replica: usize) -> Vec<String> {
-    let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
-    let state = sim.replica(seat).expect("a replica").state().expect("a state").json();
+    let state = state(sim, replica);
     let committed = state["committed"].as_array().expect("a log");
     let ledgers = state["ledgers"].as_array().expect("ledgers");
     let mut payments = Vec::new();
@@ -69,13 +74,6 @@ pub(crate) fn payments(sim: &Sim<Xrpl>, replica: usize) -> Vec<String> {
         }
     }
     payments
-}
-
-/// How many ledgers a replica takes for final.
-pub(crate) fn length(sim: &Sim<Xrpl>, replica: usize) -> usize {
-    let seat = sim.seats().first(NodeId::replica(replica)).expect("a replica");
-    let state = sim.replica(seat).expect("a replica").state().expect("a state").json();
-    state["committed"].as_array().expect("a log").len()
 }
 
 /// The first seed with which a scenario shows a bug of the suite makes it the witness of that bug.
