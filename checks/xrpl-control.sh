@@ -7,7 +7,8 @@
 # 1. 100 thousand runs without faults of each version, and some that are relayed;
 # 2. runs with partitions and losses: each rare path is taken in more than 1 % of them;
 # 3. ByzzFuzz: 0 to 2 lies, 0 to 2 partitions, lies of small and of any scope, 100 thousand runs of each scope;
-# 4. the same where lists of ten overlap in nine, which is above the proved bound;
+# 4. the same where lists of ten overlap in nine. That is above the bound that has been proved for safety, and only safety is
+#    asked for: such lists may leave a part stuck (`xrpl/overlap-above-bound`);
 # 5. liars that never stop: with two faces, as twins, with lies in a fifth of their messages. Such a liar may keep a ledger from
 #    ever being final (Amores-Sesar et al. 2020; `xrpl/balanced-branches`), so only safety is asked for.
 # Partitions hold messages back in half of the campaigns, and lose them in the other half.
@@ -28,6 +29,8 @@ high='["p1","p2","p3","p4","p5","p6","p7","p8","p9","p10"]'
 eleven=(-n 11 -f 1 "${four[@]}"
     --set "cluster.trust=[$low,$low,$low,$low,$low,$high,$high,$high,$high,$high,$high]")
 
+safe=(--set workload.goal=none --set limits.time=120000)
+
 for protocol in xrpl xrpl-2.4.0 xrpl-1.7.2; do
     campaign "$protocol, fault-free" "$(scaled 50000 1)" "$protocol" --strategy none "${seven[@]}"
     campaign "$protocol, fault-free, 5 replicas" "$(scaled 50000 1)" "$protocol" \
@@ -35,7 +38,7 @@ for protocol in xrpl xrpl-2.4.0 xrpl-1.7.2; do
     campaign "$protocol, fault-free, relay" "$(scaled 5000 1)" "$protocol" \
         --strategy none "${seven[@]}" --set protocol.relay=true
 done
-campaign "xrpl, fault-free, overlap above the bound" "$(scaled 50000 1)" xrpl --strategy none "${eleven[@]}"
+campaign "xrpl, fault-free, overlap 9 of 10" "$(scaled 50000 1)" xrpl --strategy none "${eleven[@]}"
 
 # byzzfuzz NAME RUNS OPTION...: both scopes, nine plans each.
 byzzfuzz() {
@@ -54,14 +57,13 @@ byzzfuzz() {
 }
 byzzfuzz xrpl 100800 xrpl "${seven[@]}"
 byzzfuzz xrpl-2.4.0 45000 xrpl-2.4.0 "${seven[@]}"
-byzzfuzz "xrpl, above the bound" 45000 xrpl "${eleven[@]}"
+byzzfuzz "xrpl, overlap 9 of 10" 45000 xrpl "${eleven[@]}" "${safe[@]}"
 
 # Shares need a sample: at least 2000 runs.
 campaign "xrpl, byzzfuzz, d=4" "$(scaled 50000 2000)" xrpl "${seven[@]}" \
     --strategy byzzfuzz --set c=2 --set d=4 --set r=12 --set network.loss=drop
 exercised position-changed waited wrong-ledger ledger-acquired moved-on liar-detected
 
-safe=(--set workload.goal=none --set limits.time=120000)
 for protocol in xrpl xrpl-2.4.0; do
     for scope in small any; do
         campaign "$protocol, two-faced, scope=$scope" "$(scaled 20000 1)" "$protocol" "${seven[@]}" "${safe[@]}" \

@@ -8,6 +8,7 @@ turncoat_core::flags! {
     pub struct Flags {
         validation_count_ignores_seq: "validations of a ledger count whatever number they name [rippled before 1.10.0]",
         alone_is_consensus: "who hears nobody has consensus at once, not after a while [rippled 1.7.2]",
+        nobody_on_genesis: "at the start nobody counts as being on the first ledger, so that one validation may draw others away [rippled]",
         no_pause: "while nothing becomes final, nobody waits for those who lag behind [seeded]",
         open_ledger_first_seen_order: "payments stay in the order of arrival, also those that were voted out [seeded]",
     }

@@ -12,6 +12,12 @@
 //! almost entirely is there one ledger (Chase and MacBrough 2018); with 60 %, as in ByzzFuzz (`bf60`) and the XRPL thesis
 //! (`th60`), one liar, or none, stops the network or splits it. That is no flag, it is the configuration.
 //!
+//! **The start**. A branch is left for another if that has more support than there are nodes who may still go anywhere, because
+//! they have validated nothing as late. At the start of a network rippled knows of nobody, so one validation is enough to draw a
+//! replica away from a ledger that it has validated itself; with one liar and late messages that makes a fork of the very
+//! first ledgers, also where all trust all. Here all are taken to be on the first ledger; the flag `nobody-on-genesis` is
+//! rippled's way.
+//!
 //! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
 //! stall, and rounds end. Times are rippled's, in milliseconds.
 //!

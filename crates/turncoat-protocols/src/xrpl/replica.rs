@@ -46,6 +46,7 @@ impl Replica {
         let genesis = Arc::new(Ledger::genesis(cluster.clients, config.balance));
         let mut unl = cluster.trust[id.index()];
         unl.insert(id);
+        let first = Some(&genesis).filter(|_| !config.flags.nobody_on_genesis);
         Self {
             config,
             unl,
@@ -57,7 +58,7 @@ impl Replica {
             lcl: genesis.clone(),
             committed: Vec::new(),
             pool: Pool::default(),
-            validations: Validations::new(cluster.n),
+            validations: Validations::new(cluster.n, first),
             my_max_seq: Slot(0),
             round: Round::new(genesis, cluster.n),
             relayed: BTreeSet::new(),

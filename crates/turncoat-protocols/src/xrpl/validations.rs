@@ -37,7 +37,7 @@ struct Numbered {
 }
 
 /// What is known of a node.
-#[derive(Clone, Debug, Default, Hash, Serialize)]
+#[derive(Clone, Debug, Hash, Serialize)]
 struct Known {
     max_seq: Slot,
     /// Its latest validation: the ledger, its number, when it was signed and when it was seen.
@@ -55,8 +55,11 @@ pub(super) struct Validations {
 }
 
 impl Validations {
-    pub(super) fn new(n: usize) -> Self {
-        Self { nodes: vec![Known::default(); n], ..Self::default() }
+    /// What `n` nodes have validated at the start: nothing, or the first ledger.
+    pub(super) fn new(n: usize, first: Option<&Arc<Ledger>>) -> Self {
+        let latest = first.map(|first| (first.id, first.seq, Time(0), Time(0)));
+        let known = Known { max_seq: Slot(0), latest, tip: first.cloned() };
+        Self { nodes: vec![known; n], ..Self::default() }
     }
 
     /// Files a validation of a trusted node. `strict`: a second one with another time is a contradiction too.
@@ -229,7 +232,7 @@ mod tests {
 
     /// The store of a replica that has all ledgers, after each node has validated one.
     fn store(tips: &[&Arc<Ledger>]) -> Validations {
-        let mut store = Validations::new(tips.len());
+        let mut store = Validations::new(tips.len(), None);
         for (i, tip) in tips.iter().enumerate() {
             let val = Validation { ledger: tip.id, seq: tip.seq, ..validation(0, 0) };
             assert_eq!(store.add(NodeId::replica(i), &val, NOW, true), Filed::Current);
@@ -241,7 +244,7 @@ mod tests {
     #[test]
     fn a_second_validation_with_one_number_is_a_contradiction_and_does_not_count() {
         let p = NodeId::replica;
-        let mut store = Validations::new(2);
+        let mut store = Validations::new(2, None);
         assert_eq!(store.add(p(0), &validation(7, 5), NOW, true), Filed::Current);
         assert_eq!(store.add(p(0), &validation(8, 5), NOW, true), Filed::Conflicting);
         assert_eq!(store.add(p(0), &validation(6, 4), NOW, true), Filed::BadSeq);
@@ -283,6 +286,19 @@ mod tests {
         assert_eq!(preferred(&[l, l, l, l], &root, 0), l.id, "who is two behind does");
         // Those who are behind may still turn the scales: nobody leaves.
         assert_eq!(preferred(&[l, r, r, &root, &root], l, 4), l.id);
+    }
+
+    #[test]
+    fn who_is_on_the_first_ledger_may_go_anywhere() {
+        let genesis = Arc::new(Ledger::genesis(1, 5));
+        let (own, other) = (child(&genesis, 0), child(&genesis, 1));
+        for (first, elsewhere) in [(None, true), (Some(&genesis), false)] {
+            // One validation of a ledger that is not here, or is larger: without the others there is nothing to hold against it.
+            let mut store = Validations::new(5, first);
+            let val = Validation { ledger: other.id, seq: other.seq, ..validation(0, 0) };
+            assert_eq!(store.add(NodeId::replica(1), &val, NOW, true), Filed::Current);
+            assert_eq!(store.preferred(&own, Slot(1), Slot(0), NOW) == other.id, elsewhere);
+        }
     }
 
     /// rippled's testPreferredByBranch.

@@ -4,6 +4,7 @@ use turncoat_core::outcome::Property;
 use turncoat_core::scenario::Scenario;
 
 use super::stage::{all_end_well, is_row, marking, outcomes, violating, xrpl};
+use crate::stage::{is_witness, run, scenario_of};
 
 /// Seven replicas with lists that overlap by 60 %, one liar, one payment of second 20, and a double spend that only the liar has.
 fn double_spend(trust: &str, faults: &str) -> Scenario {
@@ -24,7 +25,7 @@ fn wrong_number(name: &str, trust: &str, victims: &str) -> Scenario {
     let settings = format!(
         r#"
         cluster = {{ n = 7, trust = "{trust}" }}
-        workload = {{ requests = 2, ops = ["c1:5", "c1:6"], start = [20300, 30000] }}
+        workload = {{ requests = 2, ops = ["c1:5", "c1:6"], start = [20300, 29300] }}
         limits.time = 240000
         adversary.byzantine = ["p3"]
         [[adversary.faults]]
@@ -310,4 +311,48 @@ fn a7_a_liar_in_the_middle_keeps_two_branches_in_balance() {
     assert!(violating(&found, Property::Termination) > 0);
     assert_eq!(violating(&found, Property::Agreement), 0);
     is_row(&scenario, &found, "xrpl/balanced-branches");
+}
+
+#[test]
+fn lists_that_overlap_above_the_bound_are_safe_and_may_be_stuck() {
+    // Lists of ten that overlap in nine: more than the n/2 + n - q + t = 8 that exclude a fork. After a partition p0 to p4 are on one
+    // branch, the others on another. p0 to p4 see five against five, the others six against four: nobody moves.
+    let [low, high] = [0..10, 1..11].map(|list| list.map(|i| format!("p{i}")).collect::<Vec<_>>());
+    let lists: Vec<&Vec<String>> = (0..11).map(|i| if i < 5 { &low } else { &high }).collect();
+    let settings = format!(
+        r#"
+        cluster = {{ n = 11, trust = {lists:?} }}
+        network.loss = "drop"
+        limits.time = 240000
+        [workload]
+        requests = 4
+        ops = ["c1:80000@p0", "!c2:81000@p1", "!c2:82000@p3", "!c1:83000@p4"]
+        start = [20300, 20300, 20300, 20300]
+        [[adversary.faults]]
+        time = [20000, 40000]
+        partition = [["p0", "p1", "p2", "p3", "p4"], ["p5", "p6", "p7", "p8", "p9", "p10"]]
+        "#
+    );
+    let scenario = xrpl("xrpl", &settings);
+    let found = outcomes(&scenario, 60);
+    assert_eq!(violating(&found, Property::Agreement), 0);
+    assert!(violating(&found, Property::Termination) > 0);
+    is_row(&scenario, &found, "xrpl/overlap-above-bound");
+    let identical = scenario.with("cluster.trust", "all".into()).expect("a key");
+    all_end_well(&identical, 60);
+}
+
+#[test]
+fn at_the_start_of_a_network_one_validation_may_be_enough_for_a_fork() {
+    // p3 has a face for p0, p2 and p5 that never hears of ledgers. p4 validates ledger 2, hears that p1 has validated another, and goes
+    // over; then p6 does. When the first of the two is final at p4, p6 and p1, they have gone on with the second.
+    let scenario = |flags: &str| {
+        let settings = format!("protocol.flags = {flags}\n{}", include_str!("start.toml"));
+        scenario_of(toml::toml! { name = "xrpl" }, &settings)
+    };
+    let forked = scenario(r#"["nobody-on-genesis"]"#);
+    let outcome = run(&forked);
+    assert_eq!(violating(&[outcome], Property::Agreement), 1);
+    is_witness(forked, "xrpl/nobody-on-genesis");
+    assert!(run(&scenario("[]")).violations.is_empty());
 }
