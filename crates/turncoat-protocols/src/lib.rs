@@ -10,9 +10,18 @@ pub mod fab;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
+pub mod tendermint;
 pub mod zyzzyva;
 
 /// All protocols and their named variants.
 pub fn all() -> Vec<Entry> {
-    [pbft::entries(), hotstuff::entries(), hbft::entries(), zyzzyva::entries(), fab::entries()].concat()
+    [
+        pbft::entries(),
+        hotstuff::entries(),
+        hbft::entries(),
+        zyzzyva::entries(),
+        fab::entries(),
+        tendermint::entries(),
+    ]
+    .concat()
 }
