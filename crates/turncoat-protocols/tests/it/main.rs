@@ -47,6 +47,13 @@ mod pbft {
     mod waiting;
 }
 
+mod tendermint {
+    mod gossip;
+    mod normal;
+    mod random;
+    mod stage;
+}
+
 mod zyzzyva {
     mod attacks;
     mod normal;
