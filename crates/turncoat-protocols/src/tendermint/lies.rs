@@ -76,7 +76,8 @@ fn other(client: NodeId, ts: u32, op: Op) -> Request {
     Request { client, ts, op: Op::new(&format!("{op}*")), read_only: false }
 }
 
-/// A message that a liar makes up beside one of its own: the precommit to a prevote, or a proposal, called for or not.
+/// A message that a liar makes up beside one of its own: beside a prevote one for nil, or the precommit to it; a proposal,
+/// called for or not.
 pub(super) fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
     let (height, epoch, parent) = match like {
         Msg::Proposal(m) => (m.height, m.epoch, m.value.map_or(Digest::NULL, |value| value.parent)),
@@ -84,6 +85,7 @@ pub(super) fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         _ => return None,
     };
     match (Msg::KINDS[usize::from(kind)], like) {
+        ("prevote", Msg::Prevote(_)) => Some(Msg::Prevote(signer.sign(Vote { height, epoch, id: None }))),
         ("precommit", Msg::Prevote(vote)) => Some(Msg::Precommit(signer.sign(vote.retyped()))),
         ("proposal", _) => {
             // Of each epoch another one.

@@ -30,7 +30,8 @@ pub(crate) fn story(settings: &str) -> Told {
 
 /// A story with a deviation, of validators that do not pass messages on.
 pub(crate) fn attack(flag: &str, settings: &str) -> Told {
-    story(&format!("{PLAIN}\nprotocol.flags = ['{flag}']\n{settings}"))
+    let short = "limits.steps = 2000";
+    story(&format!("{PLAIN}\nprotocol.flags = ['{flag}']\n{short}\n{settings}"))
 }
 
 /// Where a validator is: `h1 e0 Prevote`.
