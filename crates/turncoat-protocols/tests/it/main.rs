@@ -48,6 +48,7 @@ mod pbft {
 }
 
 mod tendermint {
+    mod attacks_liveness;
     mod attacks_safety;
     mod gossip;
     mod normal;

@@ -2,8 +2,8 @@
 //! tests in the protocol's specification.
 
 use super::stage::{
-    ONCE, PLAIN, Told, accused, at, did, epoch, expect_at, expect_locks, expect_logs, log, recorded,
-    scenario, story, time_out,
+    ONCE, PLAIN, Told, accused, at, did, epoch, expect_at, expect_locks, expect_logs, log, one_is_late,
+    recorded, scenario, story, time_out,
 };
 use crate::stage::{ALL, completes, ends, run};
 use turncoat_core::outcome::{End, Property};
@@ -96,28 +96,6 @@ fn a_proposal_that_half_of_them_get_is_not_decided() {
     epoch(&mut s);
     expect_logs(&s, &ALL, &["p2#1"]);
     completes(&mut s);
-}
-
-/// p0, p1 and p2 prevote for the first proposal, p3 for nil, since it did not get it. p3 hears from p0 and p1, and
-/// precommits nil; those that `see` the polka precommit the block.
-fn one_is_late(s: &mut Told, see: &[&str]) {
-    s.deliver("p1>p0,p2 proposal").drop("p1>p3 proposal");
-    s.timeout("p3", "propose-1-0");
-    s.deliver("p0,p1>p3 prevote").timeout("p3", "prevote-1-0");
-    for who in ["p0", "p1", "p2"] {
-        let nil = if see.contains(&who) { "" } else { ",p3" };
-        let first = if see.contains(&who) {
-            "p0,p1,p2"
-        } else if who == "p0" {
-            "p1"
-        } else {
-            "p0"
-        };
-        s.deliver(&format!("{first}{nil}>{who} prevote"));
-        if !see.contains(&who) {
-            s.timeout(who, "prevote-1-0");
-        }
-    }
 }
 
 #[test]

@@ -109,3 +109,25 @@ pub(crate) fn epoch(s: &mut Told) {
         s.deliver_only(&format!("*>* {kind}"));
     }
 }
+
+/// p0, p1 and p2 prevote for the first proposal, p3 for nil, since it has not got it. p3 hears from p0 and p1, and
+/// precommits nil; those that `see` the polka precommit the block.
+pub(crate) fn one_is_late(s: &mut Told, see: &[&str]) {
+    s.deliver("p1>p0,p2 proposal");
+    s.timeout("p3", "propose-1-0");
+    s.deliver("p0,p1>p3 prevote").timeout("p3", "prevote-1-0");
+    for who in ["p0", "p1", "p2"] {
+        let nil = if see.contains(&who) { "" } else { ",p3" };
+        let first = if see.contains(&who) {
+            "p0,p1,p2"
+        } else if who == "p0" {
+            "p1"
+        } else {
+            "p0"
+        };
+        s.deliver(&format!("{first}{nil}>{who} prevote"));
+        if !see.contains(&who) {
+            s.timeout(who, "prevote-1-0");
+        }
+    }
+}
