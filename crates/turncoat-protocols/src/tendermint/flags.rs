@@ -3,6 +3,7 @@
 turncoat_core::flags! {
     /// Deviations from Tendermint. Each is read where the rule is that it breaks.
     pub struct Flags {
+        no_relay: "nobody passes on what it hears",
         forget_lock: "a new epoch begins without a lock",
         unlock_on_nil: "a quorum of nil prevotes releases the lock",
         early_lock: "only a quorum of prevotes seen in its own epoch moves a lock, and who proposes again proposes its own",

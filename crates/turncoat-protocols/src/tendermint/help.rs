@@ -11,7 +11,7 @@ impl Replica {
 
     /// Passes on what is new, to all who may not have it.
     pub(super) fn pass_on(&self, from: NodeId, signer: NodeId, msg: impl FnOnce() -> Msg, cx: &mut Cx<'_>) {
-        if self.config.relay && signer != cx.me() {
+        if self.config.relay && !self.config.flags.no_relay && signer != cx.me() {
             let others = cx.others().without(NodeSet::one(from)).without(NodeSet::one(signer));
             cx.multicast(others, msg());
         }

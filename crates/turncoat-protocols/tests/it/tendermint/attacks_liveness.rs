@@ -95,7 +95,7 @@ fn a_proposal_that_is_withheld_from_one_is_not_passed_on() {
     // Byzantine p1 proposes to p0 and p2 only. They decide with its votes, and p3 has votes for a block that it has not got.
     let omits = "{ round = 1, from = ['p1'], to = ['p3'], mutate = 'proposal.omit' }";
     let settings = format!(
-        "protocol.relay = false\nworkload.requests = 1\nnetwork.loss = 'hold'\nlimits.steps = 2000\n\
+        "protocol.flags = ['no-relay']\nworkload.requests = 1\nnetwork.loss = 'hold'\nlimits.steps = 2000\n\
          adversary = {{ byzantine = ['p1'], faults = [{omits}] }}"
     );
     let decided = never_ends(scenario("tendermint-0.34", &settings), "tendermint/no-relay");
