@@ -190,6 +190,12 @@ impl<P: Protocol> Story<P> {
         self
     }
 
+    /// A stopped node starts anew: it has lost its state.
+    pub fn restart_anew(&mut self, who: &str) -> &mut Self {
+        self.apply(&Action::Restart(name(who), false));
+        self
+    }
+
     /// A Byzantine node turns against its leader.
     pub fn suspect(&mut self, who: &str) -> &mut Self {
         self.apply(&Action::Suspect(name(who)));

@@ -10,6 +10,7 @@ pub mod fab;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
+pub mod tendermint;
 pub mod xrpl;
 pub mod zyzzyva;
 
@@ -21,6 +22,7 @@ pub fn all() -> Vec<Entry> {
         hbft::entries(),
         zyzzyva::entries(),
         fab::entries(),
+        tendermint::entries(),
         xrpl::entries(),
     ]
     .concat()

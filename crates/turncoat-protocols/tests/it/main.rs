@@ -47,6 +47,15 @@ mod pbft {
     mod waiting;
 }
 
+mod tendermint {
+    mod attacks_liveness;
+    mod attacks_safety;
+    mod gossip;
+    mod normal;
+    mod random;
+    mod stage;
+}
+
 mod xrpl {
     mod attacks;
     mod normal;

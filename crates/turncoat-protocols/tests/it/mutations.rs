@@ -1,7 +1,7 @@
 //! The mutation tables of all protocols, as files that people can read. `TURNCOAT_BLESS=1` writes them anew.
 
 use turncoat_core::message::{Message, MutationTable};
-use turncoat_protocols::{fab, hbft, hotstuff, pbft, xrpl, zyzzyva};
+use turncoat_protocols::{fab, hbft, hotstuff, pbft, tendermint, xrpl, zyzzyva};
 
 fn is_golden<M: Message>(name: &str) {
     let path = format!("{}/tests/golden/{name}-mutations.txt", env!("CARGO_MANIFEST_DIR"));
@@ -25,6 +25,7 @@ fn the_tables_of_mutations_are_the_golden_ones() {
     is_golden::<hotstuff::chained::Msg>("hotstuff-chained");
     is_golden::<hotstuff::fast::Msg>("fast-hotstuff");
     is_golden::<hotstuff::sync::Msg>("sync-hotstuff");
+    is_golden::<tendermint::Msg>("tendermint");
     is_golden::<xrpl::Msg>("xrpl");
     is_golden::<zyzzyva::Msg>("zyzzyva");
 }
