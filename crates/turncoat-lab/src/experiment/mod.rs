@@ -18,7 +18,7 @@ use turncoat_core::outcome::Property;
 use turncoat_core::scenario::{SCHEMA, Scenario};
 
 use crate::campaign::params;
-use crate::stats::Rate;
+use crate::stats::{Estimate, LEVEL, Rate, risk_difference};
 use crate::summary::Summary;
 
 /// A published table, and how to run it again.
@@ -82,6 +82,9 @@ struct Row {
     /// The published counts, in the order of the columns as far as they were counted.
     #[serde(default)]
     published: Vec<u64>,
+    /// The name of a row to which it is compared.
+    #[serde(default)]
+    against: Option<String>,
     /// How its runs come under suspicion, each a line of a table about liveness.
     #[serde(default)]
     checks: Vec<liveness::Check>,
@@ -118,6 +121,13 @@ impl Experiment {
             column.count(&Summary::default())?;
         }
         experiment.cells()?;
+        for row in &experiment.rows {
+            if let Some(other) =
+                row.against.as_ref().filter(|&name| experiment.rows.iter().all(|row| row.name != *name))
+            {
+                return Err(format!("{}: there is no row `{other}` to compare it to", row.name));
+            }
+        }
         experiment.check_bounds()?;
         Ok(experiment)
     }
@@ -173,7 +183,8 @@ impl Experiment {
                     (row.name.clone(), counts.map(|count| count.to_string()).collect())
                 }),
             );
-            if i == 0 {
+            self.write_differences(&mut text, &variant.name, &ran);
+            if i == 0 && self.published_runs > 0 {
                 let _ = writeln!(
                     text,
                     "\n{}, rates in %, ours and those published for {} runs:\n",
@@ -200,6 +211,38 @@ impl Experiment {
             }
         }
         text
+    }
+
+    /// By how much the rates of rows differ from those of the rows to which they are compared, and all of them together.
+    fn write_differences(&self, text: &mut String, variant: &str, ran: &[(&Row, &Summary)]) {
+        let other = |row: &Row| ran.iter().find(|(other, _)| Some(&other.name) == row.against.as_ref());
+        let pairs = ran.iter().filter_map(|(row, own)| Some((row, *own, other(row)?.1)));
+        let rates = |summary: &Summary| -> Vec<Rate> {
+            self.counts(summary).map(|(_, count)| Rate::new(count, summary.runs)).collect()
+        };
+        let mut rows: Vec<(String, Vec<Rate>, Vec<Rate>)> =
+            pairs.map(|(row, own, other)| (row.name.clone(), rates(own), rates(other))).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let add = |all: &Rate, one: &Rate| Rate::new(all.hits + one.hits, all.runs + one.runs);
+        let nothing = vec![Rate::new(0, 0); self.columns.len()];
+        let sum =
+            |all: Vec<Rate>, more: &[Rate]| all.iter().zip(more).map(|(all, one)| add(all, one)).collect();
+        let own = rows.iter().fold(nothing.clone(), |all, (_, own, _)| sum(all, own));
+        let others = rows.iter().fold(nothing, |all, (.., other)| sum(all, other));
+        rows.push(("all together".to_owned(), own, others));
+        let _ = writeln!(text, "\n{variant}, differences of rates in points, with 95 % intervals:\n");
+        let names = self.columns.iter().map(|column| column.name.as_str());
+        let difference = |(own, other): (&Rate, &Rate)| {
+            let Estimate { value, interval } = risk_difference(*own, *other, LEVEL);
+            let [value, low, high] = [value, interval.low, interval.high].map(|x| 100.0 * x);
+            format!("{value:+.2} [{low:+.2}, {high:+.2}]")
+        };
+        let row = |(name, own, other): (String, Vec<Rate>, Vec<Rate>)| {
+            (name, own.iter().zip(&other).map(difference).collect())
+        };
+        table(text, names, rows.into_iter().map(row));
     }
 
     /// Our rates of a row beside the published ones, each with its 95 % interval (Wilson). `!`: the intervals do not
