@@ -114,6 +114,11 @@ fn the_counts_of_byzzfuzz_table_2_are_pinned() {
 }
 
 #[test]
+fn the_counts_of_byzzfuzz_table_3_are_pinned() {
+    pinned("byzzfuzz-table-3");
+}
+
+#[test]
 fn the_counts_of_byzzbench_table_1_are_pinned() {
     pinned("byzzbench-table-1");
 }

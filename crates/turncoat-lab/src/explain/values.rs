@@ -161,6 +161,10 @@ impl Names {
         let mut renamed = String::new();
         let mut rest = 0;
         for (start, end, i) in self.places(text) {
+            // A name may stand inside of another.
+            if start < rest {
+                continue;
+            }
             renamed.push_str(&text[rest..start]);
             renamed.push_str(&self.values[i].name);
             rest = end;

@@ -73,7 +73,7 @@ impl<const STEP: u8> Vote<STEP> {
 
 /// A request that its client makes beside one of its own.
 fn other(client: NodeId, ts: u32, op: Op) -> Request {
-    Request { client, ts, op: Op::new(&format!("{op}*")), read_only: false }
+    Request { client, ts, op: Op::new(&format!("{op}-other")), read_only: false }
 }
 
 /// A message that a liar makes up beside one of its own: beside a prevote one for nil, or the precommit to it; a proposal,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use turncoat_core::prelude::*;
 
-use super::log::{Heard, Log, Proposed};
-use super::messages::{Block, Decided, Msg, PRECOMMIT, PREVOTE, Proposal, Vote};
+use super::log::{Epoch, Heard, Log, Proposed, Tally};
+use super::messages::{Block, Decided, Msg, Precommit, Prevote, Proposal, Vote};
 use super::power::Power;
 use super::{Config, Cx, Tendermint, Timer, place, proposer};
 
@@ -160,53 +160,37 @@ impl Replica {
             && !self.done.contains(&tx.id())
     }
 
-    pub(super) fn on_prevote(&mut self, from: NodeId, m: &Signed<Vote<PREVOTE>>, cx: &mut Cx<'_>) -> bool {
-        if !self.counts(m, cx) {
-            return false;
-        }
-        let epoch = self.log.at(m.epoch);
-        epoch.senders.insert(m.signer());
-        let heard = epoch.prevotes.add(m, &self.power);
-        self.heard(heard, from, m, "prevotes", || Msg::Prevote(*m), cx)
+    pub(super) fn on_prevote(&mut self, from: NodeId, m: &Signed<Prevote>, cx: &mut Cx<'_>) -> bool {
+        self.on_vote(from, m, |epoch| &mut epoch.prevotes, Msg::Prevote, cx)
     }
 
-    pub(super) fn on_precommit(
+    pub(super) fn on_precommit(&mut self, from: NodeId, m: &Signed<Precommit>, cx: &mut Cx<'_>) -> bool {
+        self.on_vote(from, m, |epoch| &mut epoch.precommits, Msg::Precommit, cx)
+    }
+
+    /// A vote, for which there is a place in the log and a message; says whether a rule may have become true.
+    fn on_vote<const STEP: u8>(
         &mut self,
-        from: NodeId,
-        m: &Signed<Vote<PRECOMMIT>>,
-        cx: &mut Cx<'_>,
-    ) -> bool {
-        if !self.counts(m, cx) {
-            return false;
-        }
-        let epoch = self.log.at(m.epoch);
-        epoch.senders.insert(m.signer());
-        let heard = epoch.precommits.add(m, &self.power);
-        self.heard(heard, from, m, "precommits", || Msg::Precommit(*m), cx)
-    }
-
-    /// Whether a vote is a validator's own, and of this height.
-    fn counts<const STEP: u8>(&self, vote: &Signed<Vote<STEP>>, cx: &Cx<'_>) -> bool {
-        vote.height == self.height && vote.valid() && cx.cluster().replicas().contains(vote.signer())
-    }
-
-    /// What follows from a vote at once; says whether a rule may have become true.
-    fn heard<const STEP: u8>(
-        &mut self,
-        heard: Heard,
         from: NodeId,
         vote: &Signed<Vote<STEP>>,
-        verb: &'static str,
-        msg: impl FnOnce() -> Msg,
+        tally: fn(&mut Epoch) -> &mut Tally<STEP>,
+        msg: fn(Signed<Vote<STEP>>) -> Msg,
         cx: &mut Cx<'_>,
     ) -> bool {
+        let voter = vote.signer();
+        if vote.height != self.height || !vote.valid() || !cx.cluster().replicas().contains(voter) {
+            return false;
+        }
+        let epoch = self.log.at(vote.epoch);
+        epoch.senders.insert(voter);
+        let heard = tally(epoch).add(vote, &self.power);
         if heard == Heard::Before {
             return self.power.count_dup;
         }
         if heard == Heard::Against {
-            self.accuse(vote.signer(), verb, vote.epoch, cx);
+            self.accuse(voter, "votes for", vote.epoch, cx);
         }
-        self.pass_on(from, vote.signer(), msg, cx);
+        self.pass_on(from, voter, || msg(*vote), cx);
         true
     }
 

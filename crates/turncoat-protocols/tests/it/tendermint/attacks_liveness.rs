@@ -95,7 +95,7 @@ fn a_proposal_that_is_withheld_from_one_is_not_passed_on() {
     // Byzantine p1 proposes to p0 and p2 only. They decide with its votes, and p3 has votes for a block that it has not got.
     let omits = "{ round = 1, from = ['p1'], to = ['p3'], mutate = 'proposal.omit' }";
     let settings = format!(
-        "protocol.flags = ['no-relay']\nworkload.requests = 1\nnetwork.loss = 'hold'\nlimits.steps = 2000\n\
+        "protocol.flags = ['no-relay']\nworkload.requests = 1\nnetwork.loss = 'hold'\nlimits.steps = 1000\n\
          adversary = {{ byzantine = ['p1'], faults = [{omits}] }}"
     );
     let decided = never_ends(scenario("tendermint-0.34", &settings), "tendermint/no-relay");
@@ -105,7 +105,7 @@ fn a_proposal_that_is_withheld_from_one_is_not_passed_on() {
 /// A network that is calm from the start, but slow for some; messages are late by `network.bound` at the most.
 fn slow(protocol: &str, bound: u32, byzantine: &str, faults: &[&str]) -> Scenario {
     let settings = format!(
-        "protocol = {{ {protocol} }}\nworkload.requests = 2\nlimits = {{ time = 5000, steps = 4000 }}\n\
+        "protocol = {{ {protocol} }}\nworkload.requests = 2\nlimits = {{ time = 2000, steps = 1500 }}\n\
          network = {{ latency = 1, bound = {bound}, gst = {{ time = 0 }} }}\n\
          adversary = {{ byzantine = [{byzantine}], faults = [{}] }}",
         faults.join(", ")

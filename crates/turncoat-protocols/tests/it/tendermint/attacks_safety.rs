@@ -39,7 +39,7 @@ fn without_its_lock_a_validator_follows_anybody() {
     let mut s = one_decides("forget-lock", "");
     expect_locks(&s, [None; 4]);
     two_follow(&mut s, 1, &["proposal.valid-round=none"]);
-    expect_logs(&s, &["p0", "p3"], &["p1#1*"]);
+    expect_logs(&s, &["p0", "p3"], &["p1#1-other"]);
     s.expect_violation(Property::Custom).expect_violation(Property::Agreement);
     witness(&mut s, "tendermint/forget-lock");
 }
@@ -50,7 +50,7 @@ fn a_polka_that_is_only_claimed_releases_no_lock() {
     for (flag, lies) in [("vr-unchecked", [].as_slice()), ("vr-future", &["proposal.valid-round=epoch"])] {
         let mut s = one_decides(flag, "");
         two_follow(&mut s, 1, lies);
-        expect_logs(&s, &["p0", "p3"], &["p1#1*"]);
+        expect_logs(&s, &["p0", "p3"], &["p1#1-other"]);
         witness(&mut s, &format!("tendermint/{flag}"));
     }
 }
@@ -72,7 +72,7 @@ fn a_vote_for_nil_is_no_vote_against_a_lock() {
     time_out(&mut s, &["p0", "p3"], "precommit-1-1");
     s.suspect("p2");
     two_follow(&mut s, 2, &["proposal.valid-round=none"]);
-    expect_logs(&s, &["p0", "p3"], &["p1#1*"]);
+    expect_logs(&s, &["p0", "p3"], &["p1#1-other"]);
     witness(&mut s, "tendermint/unlock-on-nil");
 }
 
@@ -109,7 +109,7 @@ fn the_same_vote_again_is_one_vote() {
         s.deliver(&vote("#3")).deliver(&vote("#4"));
     }
     expect_logs(&s, &["p0"], &["p1#1"]);
-    expect_logs(&s, &["p2"], &["p1#1*"]);
+    expect_logs(&s, &["p2"], &["p1#1-other"]);
     witness(&mut s, "tendermint/count-dup");
 }
 

@@ -122,7 +122,7 @@ fn a_block_with_a_polka_is_proposed_again() {
 /// Only p0 sees the polka, for which it takes a prevote that p3 gives to it alone. p3 is not heard of again.
 fn hidden_lock(settings: &str) -> Told {
     let mut s = story(&format!(
-        "workload.requests = 1\nlimits.steps = 3000\nadversary.byzantine = ['p3']\n{settings}"
+        "workload.requests = 1\nlimits.steps = 1500\nadversary.byzantine = ['p3']\n{settings}"
     ));
     s.deliver("p1>p0,p3 proposal #1").deliver("p3>p0 prevote #1").drop("p3>* prevote");
     s.drop("p1>p2 proposal #1").timeout("p2", "propose-1-0");
