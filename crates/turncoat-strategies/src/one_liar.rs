@@ -11,8 +11,11 @@ use crate::StrategyError;
 use crate::params::{Param, Params};
 
 /// What all strategies with one liar can be told.
-pub(crate) const LIAR: Param =
-    Param { name: "liar", default: "", about: "the Byzantine replica, as in p3 [drawn anew for each run]" };
+pub(crate) const LIAR: Param = Param {
+    name: "liar",
+    default: "any",
+    about: "the Byzantine replica, as in p3, or any: drawn anew for each run",
+};
 
 pub(crate) struct OneLiar {
     base: Scenario,
@@ -28,7 +31,7 @@ impl OneLiar {
         let (strategy, n) = (params.strategy, base.cluster.n);
         let is_replica = |node: &NodeId| !node.is_client() && node.index() < n;
         let fixed = params.typed(LIAR.name, |text| match text.parse().ok().filter(is_replica) {
-            None if !text.is_empty() => Err(format!("no replica: there are p0 to p{}", n - 1)),
+            None if text != LIAR.default => Err(format!("no replica: there are p0 to p{}", n - 1)),
             fixed => Ok(fixed),
         })?;
         if lies && base.cluster.f == 0 && !base.cluster.over_budget {

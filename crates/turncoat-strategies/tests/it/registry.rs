@@ -35,16 +35,21 @@ fn an_error_says_what_would_be_right() {
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
             error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),
-            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, source=sender-max, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
+            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, first=1, source=sender-max, liar=any, receivers=unl, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
         ),
         (
             error(&base, "byzzfuzz", &[("r", "0")]),
-            "byzzfuzz: `r=0`: not a whole number from 1 to 1000 (faults happen in rounds 1 to r; default 8)",
+            "byzzfuzz: `r=0`: not a whole number from 1 to 1000 (faults happen in r rounds; default 8)",
         ),
         (
             error(&base, "byzzfuzz", &[("c", "-1")]),
             "byzzfuzz: `c=-1`: not a whole number from 0 to 1000 (process faults: lies of the Byzantine \
              replica; default 1)",
+        ),
+        (
+            error(&base, "byzzfuzz", &[("liar", "p9")]),
+            "byzzfuzz: `liar=p9`: no replica: there are p0 to p3 (the Byzantine replica, as in p3, or any: \
+             drawn anew for each run; default any)",
         ),
         (
             error(&base, "random", &[("scope", "large")]),

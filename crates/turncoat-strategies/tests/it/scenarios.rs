@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use turncoat_core::fault::{Effect, Fault, Form, Mutate, Span};
 use turncoat_core::ids::{NodeSet, SeatName};
-use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec};
+use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec, Trust};
 
 use super::{LINES, run, runs, strategy};
 
@@ -221,4 +221,44 @@ fn the_members_of_a_portfolio_take_turns() {
         shares[whose.expect("one of them draws it too")] += 1;
     }
     assert_eq!(shares, [50, 30, 10, 10]);
+}
+
+/// ByzzFuzz with seven replicas whose trust lists overlap.
+fn with_lists(line: &str) -> Vec<Scenario> {
+    let trust = Trust::Preset("bf60".to_owned());
+    let cluster = ClusterSpec { n: 7, trust, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    let mut strategy = strategy(line, &base);
+    (0..300).map(|index| run(&mut *strategy, index)).collect()
+}
+
+#[test]
+fn where_replicas_have_trust_lists_a_lie_goes_to_one_of_them() {
+    let lists = Trust::Preset("bf60".to_owned()).sets(7).unwrap();
+    let within = |to: &[SeatName]| {
+        let to: NodeSet = to.iter().map(|seat| seat.node).collect();
+        lists.iter().any(|list| to.is_subset(*list))
+    };
+    let lies = |line: &str| -> Vec<Fault> {
+        let faults = with_lists(line).into_iter().flat_map(|scenario| scenario.adversary.faults);
+        faults.filter(|fault| !cuts(fault)).collect()
+    };
+    let inside = lies("byzzfuzz c=2 d=0");
+    assert!(inside.len() > 300 && inside.iter().all(|fault| within(&fault.when.to)));
+    assert!(lies("byzzfuzz c=2 d=0 receivers=all").iter().any(|fault| !within(&fault.when.to)));
+}
+
+#[test]
+fn rounds_may_start_later_and_the_liar_be_fixed() {
+    let fixed: NodeSet = ["p3".parse().unwrap()].into_iter().collect();
+    for scenario in with_lists("byzzfuzz c=2 d=2 r=6 first=5 liar=p3 order=fair") {
+        assert_eq!(scenario.adversary.byzantine, fixed);
+        let rounds = scenario.adversary.faults.iter().filter_map(|fault| fault.when.round);
+        assert!(rounds.into_iter().all(|round| (5..=10).contains(&round.first())));
+        assert!(scenario.adversary.process_first.iter().all(|round| (5..=10).contains(round)));
+    }
+    let liars: BTreeSet<_> =
+        with_lists("naive").iter().map(|scenario| scenario.adversary.byzantine).collect();
+    assert_eq!(liars.len(), 7);
+    assert!(with_lists("naive liar=p3").iter().all(|scenario| scenario.adversary.byzantine == fixed));
 }
