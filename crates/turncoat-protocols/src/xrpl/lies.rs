@@ -5,9 +5,6 @@ use turncoat_core::prelude::*;
 use super::ledger::TxSet;
 use super::messages::{BOW_OUT, Msg};
 
-/// Of the hashes seen in a run, one in so many is taken, from the newest on.
-const PICKED: u32 = 4;
-
 pub(super) const SPECIALS: &[Special<Msg>] = &[
     // Another payment that a client has signed.
     Special::small("tx", "=other", |msg, liar| {
@@ -56,13 +53,13 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
             && m.ledger != other.ledger
             && liar.edit(m, |m| (m.ledger, m.set) = (other.ledger, other.set))
     }),
-    // The hash of some ledger of the run, not only of the newest.
+    // The hash of some ledger of the run, each number as likely as the others.
     Special::recalled("validation", ".ledger=seen", |msg, earlier, liar| {
         let (Msg::Validation(m), Msg::Validation(earlier)) = (msg, earlier) else { return false };
+        // The same draw for all that are looked at.
+        let number = 2 + liar.rng.clone().below(m.label.0.saturating_sub(1).max(1));
         let (ledger, set) = (earlier.ledger, earlier.set);
-        m.ledger != ledger
-            && liar.rng.below(PICKED) == 0
-            && liar.edit(m, |m| (m.ledger, m.set) = (ledger, set))
+        m.ledger != ledger && earlier.label.0 == number && liar.edit(m, |m| (m.ledger, m.set) = (ledger, set))
     })
     .of_any_scope(),
     Special::small("validation", ".ledger=null", |msg, liar| {
