@@ -11,11 +11,11 @@ use super::replica::Replica;
 pub(super) fn all() -> Vec<Check<Tendermint>> {
     let own = |name, judge: fn(&Replica) -> Option<String>| Check {
         name,
-        judge: Box::new(move |sim: &Sim<Tendermint>| each(sim, |_, node| judge(node))),
+        judge: Box::new(move |sim: &Sim<Tendermint>| each(sim, judge)),
     };
     let evidence = |sim: &Sim<Tendermint>| {
         let correct: NodeSet = correct(sim).map(|(seat, _)| sim.seats().node(seat)).collect();
-        each(sim, |_, node| {
+        each(sim, |node| {
             let wronged = node.accused.and(correct);
             (!wronged.is_empty())
                 .then(|| format!("accuses {wronged} of voting twice, which it should never do"))
@@ -49,7 +49,7 @@ fn correct(sim: &Sim<Tendermint>) -> impl Iterator<Item = (Seat, &Replica)> {
 }
 
 /// Asks each of them.
-fn each(sim: &Sim<Tendermint>, judge: impl Fn(Seat, &Replica) -> Option<String>) -> Result<(), String> {
-    let wrong = correct(sim).find_map(|(seat, node)| Some((sim.seats().node(seat), judge(seat, node)?)));
+fn each(sim: &Sim<Tendermint>, judge: impl Fn(&Replica) -> Option<String>) -> Result<(), String> {
+    let wrong = correct(sim).find_map(|(seat, node)| Some((sim.seats().node(seat), judge(node)?)));
     wrong.map_or(Ok(()), |(name, why)| Err(format!("{name} {why}")))
 }

@@ -30,7 +30,7 @@ pub(crate) fn story(settings: &str) -> Told {
 
 /// A story with a deviation, of validators that do not pass messages on.
 pub(crate) fn attack(flag: &str, settings: &str) -> Told {
-    let short = "limits.steps = 1000";
+    let short = "limits.steps = 5000";
     story(&format!("{PLAIN}\nprotocol.flags = ['{flag}']\n{short}\n{settings}"))
 }
 
