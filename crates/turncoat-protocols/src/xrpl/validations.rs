@@ -156,7 +156,7 @@ impl Validations {
         for node in nodes.iter() {
             match self.nodes[node.index()].latest {
                 Some((_, latest, _, seen)) if now.0 < seen.0 + ONLINE => {
-                    laggards += usize::from(latest < seq)
+                    laggards += usize::from(latest < seq);
                 }
                 _ => offline += 1,
             }
