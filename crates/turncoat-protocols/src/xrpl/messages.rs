@@ -30,7 +30,7 @@ pub enum Msg {
 pub struct Propose {
     /// The ledger that the round builds on.
     pub(super) prev: Digest,
-    /// The number of the position in its round: 0 first, one more with each change, [`BOW_OUT`] last.
+    /// The number of the position in its round: 0 first, one more with each change, the highest of all to leave the round.
     pub(super) k: u32,
     /// The payments that the next ledger is to hold.
     pub(super) txs: TxSet,
