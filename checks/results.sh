@@ -43,7 +43,7 @@ clean() {
             if ($2 ~ live) for (i = 4; i <= 14; i++)
                 if ((i == 4 || (i >= 8 && i != 13)) && $i + 0 != 0) { print "FAILED, not clean:", $0; bad = 1 }
         }
-        /^[a-z0-9-]*, the control.*violating runs of/ { control = 1 }
+        /^[a-z0-9.-]*, the control.*violating runs of/ { control = 1 }
         /^$/ { if (rows) control = rows = 0 }
         control && /^\| [^|]*[a-z]/ { rows++; for (i = 3; i <= NF - 4; i++) if ($i + 0 != 0) { print "FAILED, not clean:", $0; bad = 1 } }
         END { exit bad }' <<<"$1"

@@ -15,8 +15,8 @@
 //! **The start**. A branch is left for another if that has more support than there are nodes who may still go anywhere, because
 //! they have validated nothing as late. At the start of a network rippled knows of nobody, so one validation is enough to draw a
 //! replica away from a ledger that it has validated itself; with one liar and late messages that makes a fork of the very
-//! first ledgers, also where all trust all. Here all are taken to be on the first ledger; the flag `nobody-on-genesis` is
-//! rippled's way.
+//! first ledgers, also where all trust all. Here, in all versions, all are taken to be on the first ledger, as in a network
+//! that has been running for a while; the flag `nobody-on-genesis` is rippled's way.
 //!
 //! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
 //! stall, and rounds end. Times are rippled's, in milliseconds.
