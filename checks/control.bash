@@ -52,6 +52,22 @@ campaign() {
     fi
 }
 
+# byzzfuzz NAME RUNS OPTION...: 0 to 2 lies, 0 to 2 partitions, lies of small and of any scope, so many runs of each. Partitions
+# hold messages back in half of the campaigns and lose them in the others, unless an option says otherwise.
+byzzfuzz() {
+    local name=$1 runs=$2 scope c d loss
+    shift 2
+    for scope in small any; do
+        for c in 0 1 2; do
+            for d in 0 1 2; do
+                loss=$([ $(((c + d) % 2)) = 0 ] && echo hold || echo drop)
+                campaign "$name, byzzfuzz, c=$c, d=$d, scope=$scope" "$(scaled "$runs" 1)" --strategy byzzfuzz \
+                    --set "c=$c" --set "d=$d" --set r=12 --set "scope=$scope" --set "network.loss=$loss" "$@"
+            done
+        done
+    done
+}
+
 # share KEY RUNS: the count per run, with two digits.
 share() {
     local hundredths=$(($(value "$1") * 100 / $2))

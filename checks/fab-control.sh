@@ -22,7 +22,7 @@ two=(--clients 2)
 
 # variant NAME RUNS MARKS OPTION...: what is asked of every variant, with a million runs without faults or so many.
 variant() {
-    local name=$1 runs=$2 marks=$3 scope c d loss
+    local name=$1 runs=$2 marks=$3 scope
     shift 3
     for scheduler in fifo timed sync async; do
         campaign "$name, fault-free, $scheduler" "$(scaled $((runs / 4)) 1)" "$@" \
@@ -33,15 +33,8 @@ variant() {
         --strategy none --scheduler async --set scheduler.timeout=30 --requests 10 "${two[@]}"
     # shellcheck disable=SC2086
     exercised $marks
+    byzzfuzz "$name" $((runs / 45)) "$@" --requests 6 "${two[@]}"
     for scope in small any; do
-        for c in 0 1 2; do
-            for d in 0 1 2; do
-                loss=$([ $(((c + d) % 2)) = 0 ] && echo hold || echo drop)
-                campaign "$name, byzzfuzz, c=$c, d=$d, scope=$scope" "$(scaled $((runs / 45)) 1)" "$@" \
-                    --strategy byzzfuzz --set "c=$c" --set "d=$d" --set r=12 --set "scope=$scope" \
-                    --set "network.loss=$loss" --requests 6 "${two[@]}"
-            done
-        done
         for drop in 0 5; do
             campaign "$name, one liar, drop=$drop, scope=$scope" "$(scaled $((runs / 20)) 1)" "$@" \
                 --strategy random --set "drop=$drop" --set timeout=20 --set mutate=25 --set "scope=$scope" \

@@ -31,13 +31,8 @@ variant() {
     campaign "$name, fault-free, async, impatient" "$(scaled "$runs" 2000)" "$@" \
         --strategy none --scheduler async --set scheduler.timeout=10 --requests 10 "${two[@]}"
     exercised view-change new-view-null stable-checkpoint panic adopt-commits catch-up
+    byzzfuzz "$name" $((runs / 2)) "$@" --requests 6 "${two[@]}"
     for scope in small any; do
-        for c in 0 1 2; do
-            for d in 0 1 2; do
-                campaign "$name, byzzfuzz, c=$c, d=$d, scope=$scope" "$(scaled $((runs / 2)) 1)" "$@" \
-                    --strategy byzzfuzz --set "c=$c" --set "d=$d" --set r=12 --set "scope=$scope" --requests 6 "${two[@]}"
-            done
-        done
         campaign "$name, one liar, impatient, scope=$scope" "$(scaled "$runs" 1)" "$@" \
             --strategy random --set drop=0 --set timeout=20 --set mutate=25 --set "scope=$scope" --requests 6 "${two[@]}"
         campaign "$name, two-faced, scope=$scope" "$(scaled $((runs * 2)) 1)" "$@" \

@@ -202,9 +202,8 @@ impl Trust {
             Self::Sets(sets) => {
                 let strange = sets.iter().flat_map(|set| set.without(NodeSet::replicas(n)).iter()).next();
                 if let Some(node) = strange {
-                    let last = n - 1;
                     return Err(invalid(format!(
-                        "cluster.trust: {node} is no replica: replicas are p0..p{last}"
+                        "cluster.trust: {node} is no replica: there are {n}, from p0 on"
                     )));
                 }
                 if sets.len() != n {

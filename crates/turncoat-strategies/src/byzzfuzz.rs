@@ -1,11 +1,11 @@
 //! ByzzFuzz: a few round-based network and process faults, drawn before the run (Algorithm 1 as published).
 //!
-//! One replica is Byzantine. Each of `d` network faults splits the replicas in one round, uniformly over all
-//! set partitions; each of `c` process faults lets the Byzantine replica lie to a uniform subset of the
-//! replicas in one round. Where replicas have trust lists of their own, the subset is of one of the lists, as in the
-//! authors' experiments with the XRP Ledger. Rounds are uniform in `1..=r`, and several faults may share one. A message is in the round
-//! of its sender, or in its own (`source=named`, as in the hBFT thesis). A lie does not
-//! cross a partition, unless `order=fair` (XRPL thesis, Algorithm 2) gives the round to the process fault.
+//! One replica is Byzantine. Each of `d` network faults splits the replicas in one round, uniformly over all set
+//! partitions; each of `c` process faults lets the Byzantine replica lie to a uniform subset of the replicas in one
+//! round. Where replicas have trust lists of their own, the subset is of one of the lists, as in the authors'
+//! experiments with the XRP Ledger. Rounds are uniform among `r` of them, and several faults may share one. A message
+//! is in the round of its sender, or in its own (`source=named`, as in the hBFT thesis). A lie does not cross a
+//! partition, unless `order=fair` (XRPL thesis, Algorithm 2) gives the round to the process fault.
 //!
 //! A round that is cut may never end, since who is cut off keeps sending in it. As in the paper's runs, partitions
 //! end after a while (`gst`); lies do not.

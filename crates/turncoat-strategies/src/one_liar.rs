@@ -31,7 +31,7 @@ impl OneLiar {
         let (strategy, n) = (params.strategy, base.cluster.n);
         let is_replica = |node: &NodeId| !node.is_client() && node.index() < n;
         let fixed = params.typed(LIAR.name, |text| match text.parse().ok().filter(is_replica) {
-            None if text != LIAR.default => Err(format!("no replica: there are p0 to p{}", n - 1)),
+            None if text != LIAR.default => Err(format!("no replica: there are {n}, from p0 on")),
             fixed => Ok(fixed),
         })?;
         if lies && base.cluster.f == 0 && !base.cluster.over_budget {

@@ -91,21 +91,14 @@ impl Dispute {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xrpl::ledger::unsigned;
 
     /// A dispute in which so many peers say yes and so many say no.
     fn dispute(our_vote: bool, yays: usize, nays: usize) -> Dispute {
-        let request = Request { client: NodeId::client(0), ts: 1, op: Op::new("c1:5"), read_only: false };
-        let bytes = postcard_signed(request);
-        let mut dispute = Dispute::new(bytes, our_vote);
+        let mut dispute = Dispute::new(unsigned(0), our_vote);
         (0..yays).for_each(|i| _ = dispute.vote(NodeId::replica(i), true));
         (yays..yays + nays).for_each(|i| _ = dispute.vote(NodeId::replica(i), false));
         dispute
-    }
-
-    /// A request under its client's name; nobody here looks at signatures.
-    fn postcard_signed(request: Request) -> Tx {
-        serde_json::from_value(serde_json::json!({ "signer": request.client, "tag": 0, "body": request }))
-            .unwrap()
     }
 
     #[test]

@@ -238,3 +238,12 @@ impl Pool {
         self.txs.sort_by_cached_key(|known| (Reverse(rank(known)), known.arrival));
     }
 }
+
+/// A payment for unit tests, which do not look at signatures.
+#[cfg(test)]
+pub(super) fn unsigned(client: usize) -> Tx {
+    let client = NodeId::client(client);
+    let request = Request { client, ts: 1, op: Op::new("c0:0"), read_only: false };
+    let signed = serde_json::json!({ "signer": client, "tag": 0, "body": request });
+    serde_json::from_value(signed).expect("a payment")
+}

@@ -221,7 +221,7 @@ impl Validations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xrpl::ledger::TxSet;
+    use crate::xrpl::ledger::{TxSet, unsigned};
 
     const NOW: Time = Time(100_000);
 
@@ -259,15 +259,9 @@ mod tests {
         assert_eq!(store.add(p(0), &at(EARLY), Time(0), true), Filed::Stale);
     }
 
-    /// A child of a ledger that holds payment number `k` of its client, or the empty one.
-    fn child(parent: &Arc<Ledger>, k: u32) -> Arc<Ledger> {
-        let mut txs = Vec::new();
-        if k > 0 {
-            let request =
-                Request { client: NodeId::client(k as usize), ts: 1, op: Op::new("r"), read_only: false };
-            let signed = serde_json::json!({ "signer": request.client, "tag": 0, "body": request });
-            txs.push(serde_json::from_value(signed).expect("a payment"));
-        }
+    /// A child of a ledger, with a payment of client `k`, or, for 0, without any.
+    fn child(parent: &Arc<Ledger>, k: usize) -> Arc<Ledger> {
+        let txs = if k == 0 { Vec::new() } else { vec![unsigned(k)] };
         Arc::new(parent.next(&TxSet::of(txs)).0)
     }
 

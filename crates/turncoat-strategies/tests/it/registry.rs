@@ -48,7 +48,7 @@ fn an_error_says_what_would_be_right() {
         ),
         (
             error(&base, "byzzfuzz", &[("liar", "p9")]),
-            "byzzfuzz: `liar=p9`: no replica: there are p0 to p3 (the Byzantine replica, as in p3, or any: \
+            "byzzfuzz: `liar=p9`: no replica: there are 4, from p0 on (the Byzantine replica, as in p3, or any: \
              drawn anew for each run; default any)",
         ),
         (

@@ -20,36 +20,36 @@ fn double_spend(trust: &str, faults: &str) -> Scenario {
     xrpl("xrpl", &settings)
 }
 
+/// Those whose list p3 does not go by.
+const OTHER_SIDE: [&str; 3] = ["p4", "p5", "p6"];
+
+/// p3 lies to these, or to all, in the rounds that its messages name, or in all.
+fn lie(round: &str, to: &[&str], mutation: &str) -> String {
+    let kind = mutation.split(['.', '=']).next().expect("a kind");
+    let round =
+        if round.is_empty() { String::new() } else { format!("round = {round}\nsource = \"named\"\n") };
+    let to = if to.is_empty() { String::new() } else { format!("to = {to:?}\n") };
+    format!("[[adversary.faults]]\n{round}{to}kind = \"{kind}\"\nfrom = [\"p3\"]\nmutate = \"{mutation}\"\n")
+}
+
 /// A1: p3 names the next number in its validation of ledger 4, late, to these.
-fn wrong_number(name: &str, trust: &str, victims: &str) -> Scenario {
+fn wrong_number(name: &str, trust: &str, victims: &[&str]) -> Scenario {
+    let wrong = lie("6", victims, "validation.seq+1");
+    let late = wrong.replace("mutate = \"validation.seq+1\"", "delay = 1500");
     let settings = format!(
         r#"
         cluster = {{ n = 7, trust = "{trust}" }}
         workload = {{ requests = 2, ops = ["c1:5", "c1:6"], start = [20300, 29300] }}
         limits.time = 240000
         adversary.byzantine = ["p3"]
-        [[adversary.faults]]
-        round = 6
-        source = "named"
-        kind = "validation"
-        from = ["p3"]
-        to = {victims}
-        mutate = "validation.seq+1"
-        [[adversary.faults]]
-        round = 6
-        source = "named"
-        kind = "validation"
-        from = ["p3"]
-        to = {victims}
-        delay = 1500
         "#
     );
-    xrpl(name, &settings)
+    xrpl(name, &format!("{settings}\n{wrong}{late}"))
 }
 
 #[test]
 fn a1_a_validation_with_a_wrong_number_stops_who_counts_it() {
-    let three = r#"["p1", "p2", "p4"]"#;
+    let three = &["p1", "p2", "p4"];
     for trust in ["bf60", "all"] {
         let found = outcomes(&wrong_number("xrpl-1.7.2", trust, three), 20);
         assert_eq!(violating(&found, Property::Termination), 20, "{trust}");
@@ -62,9 +62,9 @@ fn a1_a_validation_with_a_wrong_number_stops_who_counts_it() {
             assert_eq!(marking(&fixed, "incompatible"), 0);
         }
         // One victim is not enough: it recovers when the others have gone on.
-        all_end_well(&wrong_number("xrpl-1.7.2", trust, r#"["p1"]"#), 20);
+        all_end_well(&wrong_number("xrpl-1.7.2", trust, &["p1"]), 20);
     }
-    let two = outcomes(&wrong_number("xrpl-1.7.2", "all", r#"["p1", "p2"]"#), 20);
+    let two = outcomes(&wrong_number("xrpl-1.7.2", "all", &["p1", "p2"]), 20);
     assert_eq!(violating(&two, Property::Termination), 20);
     // The flag alone does it, in the latest version too.
     let flag = toml::Value::Array(vec!["validation-count-ignores-seq".into()]);
@@ -73,33 +73,24 @@ fn a1_a_validation_with_a_wrong_number_stops_who_counts_it() {
 }
 
 /// A2: p1 and p2 get the other payment from p3, and hear that p3 wants it.
-const TWO_DECEIVED: &str = r#"
-    [[adversary.faults]]
-    kind = "tx"
-    from = ["p3"]
-    to = ["p1", "p2"]
-    mutate = "tx=other"
-    [[adversary.faults]]
-    round = 5
-    source = "named"
-    kind = "propose"
-    from = ["p3"]
-    to = ["p1", "p2"]
-    mutate = "propose.txs=other"
-"#;
+fn two_deceived() -> [String; 2] {
+    let two = ["p1", "p2"];
+    [lie("", &two, "tx=other"), lie("5", &two, "propose.txs=other")]
+}
 
 #[test]
 fn a2_with_lists_that_overlap_too_little_one_lie_stops_a_part() {
-    let found = outcomes(&double_spend("bf60", TWO_DECEIVED), 60);
+    let [payment, position] = two_deceived();
+    let both = payment.clone() + &position;
+    let found = outcomes(&double_spend("bf60", &both), 60);
     // Not where p3 is so late that it wants the payment in ledger 3: then p2 votes it out there, and prefers it in ledger 4.
     let stopped = violating(&found, Property::Termination);
     assert!(stopped >= 50, "{stopped}");
-    is_row(&double_spend("bf60", TWO_DECEIVED), &found, "xrpl/overlap-stuck");
+    is_row(&double_spend("bf60", &both), &found, "xrpl/overlap-stuck");
     assert_eq!(violating(&found, Property::Agreement), 0);
-    all_end_well(&double_spend("all", TWO_DECEIVED), 60);
+    all_end_well(&double_spend("all", &both), 60);
     // The payment alone is not enough: at the first look all go with the majority.
-    let payment_only = TWO_DECEIVED.split("[[adversary.faults]]").nth(1).expect("a fault");
-    all_end_well(&double_spend("bf60", &format!("[[adversary.faults]]{payment_only}")), 60);
+    all_end_well(&double_spend("bf60", &payment), 60);
 }
 
 #[test]
@@ -127,41 +118,16 @@ fn a2_a_partition_does_it_without_a_liar() {
     is_row(&without_liar("bf60"), &found, "xrpl/overlap-stuck-network");
 }
 
-/// p4, p5 and p6 get the other payment from p3.
-const OTHER_PAYMENT: &str = r#"
-    [[adversary.faults]]
-    kind = "tx"
-    from = ["p3"]
-    to = ["p4", "p5", "p6"]
-    mutate = "tx=other"
-    [[adversary.faults]]
-    round = 5
-    source = "named"
-    kind = "propose"
-    from = ["p3"]
-    to = ["p4", "p5", "p6"]
-    mutate = "propose.txs=other"
-    [[adversary.faults]]
-    round = { from = 7 }
-    source = "named"
-    kind = "propose"
-    from = ["p3"]
-    to = ["p4", "p5", "p6"]
-    mutate = "propose=copy"
-"#;
+/// The other side gets the other payment from p3, and hears from then on that p3 wants what it wants.
+fn other_payment() -> String {
+    lie("", &OTHER_SIDE, "tx=other")
+        + &lie("5", &OTHER_SIDE, "propose.txs=other")
+        + &lie("{ from = 7 }", &OTHER_SIDE, "propose=copy")
+}
 
 /// A3: p3 goes with both sides, each with a payment of its own.
 fn two_faced(trust: &str) -> Scenario {
-    let validations = r#"
-        [[adversary.faults]]
-        round = { from = 6 }
-        source = "named"
-        kind = "validation"
-        from = ["p3"]
-        to = ["p4", "p5", "p6"]
-        mutate = "validation=copy"
-    "#;
-    double_spend(trust, &format!("{OTHER_PAYMENT}{validations}"))
+    double_spend(trust, &(other_payment() + &lie("{ from = 6 }", &OTHER_SIDE, "validation=copy")))
 }
 
 #[test]
@@ -181,16 +147,7 @@ fn a3_a_liar_that_goes_with_both_sides_makes_two_ledgers() {
 
 /// A4: after A2 p3 validates, to p6 alone, the ledger that p6 has built.
 fn one_more_validation(trust: &str) -> Scenario {
-    let validation = r#"
-        [[adversary.faults]]
-        round = 8
-        source = "named"
-        kind = "validation"
-        from = ["p3"]
-        to = ["p6"]
-        mutate = "validation=copy"
-    "#;
-    double_spend(trust, &format!("{TWO_DECEIVED}{validation}"))
+    double_spend(trust, &(two_deceived().concat() + &lie("8", &["p6"], "validation=copy")))
 }
 
 #[test]
@@ -205,15 +162,7 @@ fn a4_one_more_lie_after_a2_makes_two_ledgers() {
 
 /// A5: p3 proposes to both sides, and validates one ledger of one side, then one of the other, to all.
 fn undetected(trust: &str) -> Scenario {
-    let validations = r#"
-        [[adversary.faults]]
-        round = { from = 8, every = 4 }
-        source = "named"
-        kind = "validation"
-        from = ["p3"]
-        mutate = "validation=copy"
-    "#;
-    double_spend(trust, &format!("{OTHER_PAYMENT}{validations}"))
+    double_spend(trust, &(other_payment() + &lie("{ from = 8, every = 4 }", &[], "validation=copy")))
 }
 
 #[test]
