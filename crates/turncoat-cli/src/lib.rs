@@ -13,6 +13,7 @@ mod config;
 mod config_file;
 mod exit;
 mod expect;
+mod explore;
 mod github;
 mod junit;
 mod out;
@@ -82,6 +83,7 @@ enum Command {
     Fuzz(fuzz::Args),
     Replay(replay::Args),
     Explain(explain::Args),
+    Explore(commands::explore::Args),
     Lasso(lasso::Args),
     Shrink(shrink::Args),
     Corpus(corpus::Args),
@@ -127,6 +129,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Fuzz(args)) => fuzz::fuzz(&args),
         Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Explain(args)) => explain::explain(&args),
+        Some(Command::Explore(args)) => commands::explore::explore(&args),
         Some(Command::Lasso(args)) => lasso::lasso(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Corpus(args)) => corpus::corpus(&args),

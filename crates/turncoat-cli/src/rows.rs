@@ -47,12 +47,17 @@ impl Rows {
         Ok(Self { see: format!("the files of {folder}"), folder, texts })
     }
 
-    /// The rows with these ids; all rows if there are none.
+    /// The rows with these ids, of which the first part alone means all that begin with it; all rows if there are none.
     pub(crate) fn bugs(&self, ids: &[String]) -> Result<Vec<Bug>> {
         if ids.is_empty() {
             return self.texts.keys().map(|id| self.bug(id)).collect();
         }
-        ids.iter().map(|id| self.bug(id)).collect()
+        let wanted = |name: &String| {
+            let below: Vec<String> =
+                self.texts.keys().filter(|id| id.split('/').next() == Some(name)).cloned().collect();
+            if below.is_empty() { vec![name.clone()] } else { below }
+        };
+        ids.iter().flat_map(wanted).map(|id| self.bug(&id)).collect()
     }
 
     /// Those that may be behind violations of a campaign.

@@ -14,7 +14,7 @@ use crate::out;
 use crate::progress::Progress;
 use crate::searcher::Searcher;
 use crate::setup::Engine;
-use crate::shelf::{self, Label, Shelf};
+use crate::shelf::{self, Label, See, Shelf};
 use crate::stop::Stop;
 
 /// The options of such a command.
@@ -42,6 +42,15 @@ pub(crate) struct Search<'a> {
     pub(crate) suspects: Option<&'a Suspects>,
 }
 
+/// What somebody wants of a campaign beside its sums.
+pub(crate) enum Want<'a> {
+    Nothing,
+    /// Every run.
+    Runs(&'a mut See<'a>),
+    /// Every run with samples, which no file has.
+    Samples(&'a mut (dyn FnMut(Record) + Send)),
+}
+
 /// The campaigns so far.
 pub(crate) struct Series {
     jobs: usize,
@@ -63,14 +72,14 @@ impl Series {
         })
     }
 
-    /// Runs a whole campaign, after what the file has of it, or, if somebody wants its runs with samples, from the start.
+    /// Runs a whole campaign, after what the file has of it, or, if somebody wants samples, from the start.
     /// Nothing if somebody interrupts, who is told what becomes of the others.
     pub(crate) fn run(
         &mut self,
         searcher: &Searcher,
         search: &Search<'_>,
         label: Label,
-        samples: Option<&mut (dyn FnMut(Record) + Send)>,
+        want: Want<'_>,
         others: &str,
     ) -> Result<Option<Summary>> {
         let Self { jobs, shelf, stop, progress, done } = self;
@@ -91,15 +100,17 @@ impl Series {
             all.append(so_far.clone());
             progress.show(&all);
         };
-        let summary = match samples {
-            Some(keep) => {
+        let describe = || searcher.describe(label, &campaign);
+        let summary = match want {
+            Want::Samples(keep) => {
                 let mut keep = |record| {
                     keep(record);
                     true
                 };
                 campaign.run_sampled(&mut keep, &mut watch)?
             }
-            None => shelf.run(&campaign, || searcher.describe(label, &campaign), &mut watch)?,
+            Want::Runs(see) => shelf.run(&campaign, describe, Some(see), &mut watch)?,
+            Want::Nothing => shelf.run(&campaign, describe, None, &mut watch)?,
         };
         if stop.interrupted() {
             progress.clear();

@@ -144,7 +144,7 @@ impl Engine {
 }
 
 /// The cluster, and everything else by its path.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct Setup {
     /// Which event is next: a name from `turncoat list schedulers` [default: timed]
     #[arg(long, value_name = "NAME")]
@@ -194,6 +194,16 @@ pub(crate) struct Prepared {
 }
 
 impl Setup {
+    /// As if these options were given.
+    pub(crate) fn of(
+        [n, f, clients]: [Option<u8>; 3],
+        requests: Option<u32>,
+        set: impl Iterator<Item = (String, String)>,
+    ) -> Self {
+        let set = set.map(|(path, value)| format!("{path}={value}")).collect();
+        Self { n, f, clients, requests, set, ..Self::default() }
+    }
+
     /// What the options mean, with this strategy. All mistakes show here, before anything runs.
     pub(crate) fn prepare(&self, start: Start, strategy: Option<&str>) -> Result<Prepared> {
         let Start { entry, base, hunt, size } = start;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use turncoat_lab::campaign::Campaign;
+use turncoat_lab::campaign::{Campaign, Record};
 use turncoat_lab::store::{Description, Store, resume};
 use turncoat_lab::summary::Summary;
 
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Store")]
     pub(crate) resume: bool,
 }
+
+/// Whoever wants to see the runs of a campaign.
+pub(crate) type See<'a> = dyn FnMut(&Record) + Send + 'a;
 
 /// A file for campaigns, or none.
 pub(crate) struct Shelf {
@@ -49,14 +52,22 @@ impl Shelf {
         Ok(Self { db: db.map(Path::to_owned), resume, store: db.map(Store::open).transpose()? })
     }
 
-    /// Runs a campaign, or what is left of it, and keeps its runs.
+    /// Runs a campaign, or what is left of it, and keeps its runs, each of which `see` is shown if it is there.
     pub(crate) fn run(
         &mut self,
         campaign: &Campaign<'_>,
         description: impl FnOnce() -> Result<Description>,
+        mut see: Option<&mut See<'_>>,
         watch: &mut (dyn FnMut(&Summary) + Send),
     ) -> Result<Summary> {
-        let Some(mut store) = self.store.take() else { return Ok(campaign.run(watch)?) };
+        let Some(mut store) = self.store.take() else {
+            let Some(see) = see else { return Ok(campaign.run(watch)?) };
+            let mut keep = |record| {
+                see(&record);
+                true
+            };
+            return Ok(campaign.go_on(Summary::default(), Some(&mut keep), watch)?);
+        };
         let place = store.place(&description()?)?;
         if place.stored > 0 && !self.resume {
             let file = self.db.clone().unwrap_or_default();
@@ -66,14 +77,23 @@ impl Shelf {
                 place.stored
             );
         }
-        let (so_far, over) = resume(&store, place, campaign)?;
+        let mut show = |record: &Record| {
+            if let Some(see) = &mut see {
+                see(record);
+            }
+        };
+        let (so_far, over) = resume(&store, place, campaign, &mut show)?;
         if over || campaign.runs.is_some_and(|runs| runs <= so_far.runs) {
             self.store = Some(store);
             return Ok(so_far);
         }
         let clock = Stopwatch::start();
         let writer = store.writer(place, (campaign.entry.mutations)());
-        let summary = campaign.go_on(so_far, Some(&mut |record| writer.keep(record)), watch);
+        let mut keep = |record| {
+            show(&record);
+            writer.keep(record)
+        };
+        let summary = campaign.go_on(so_far, Some(&mut keep), watch);
         let store = writer.finish()?;
         let summary = summary?;
         store.spell(place, summary.runs - place.stored, clock.seconds(), campaign.jobs)?;

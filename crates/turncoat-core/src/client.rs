@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::node::{About, ClientWork, Cluster, Context, Node, Protocol, Vitals, Waiting};
-use crate::part::{Depth, Liar, Mutation, Part};
+use crate::part::{Depth, Liar, Mutation, Part, no_field};
 use crate::scenario::Target;
 use crate::sign::Signed;
 
@@ -118,6 +118,17 @@ impl Part for Request {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}:{}", self.client, self.ts, self.op)
+    }
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        self.ts.fields(&format!("{path}.ts"), found);
+        self.op.fields(&format!("{path}.op"), found);
+    }
+    fn edit(&mut self, field: &str, value: &str, keys: NodeSet) -> Result<(), String> {
+        match field {
+            "ts" => self.ts.edit("", value, keys),
+            "op" => self.op.edit("", value, keys),
+            _ => no_field(field),
+        }
     }
     fn signed_requests(signed: &Signed<Self>, found: &mut dyn FnMut(&Signed<Request>)) {
         found(signed);

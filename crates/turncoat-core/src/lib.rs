@@ -43,6 +43,7 @@ pub mod scenario;
 pub mod schedule;
 pub mod seats;
 pub mod service;
+pub mod session;
 pub mod sign;
 pub mod sim;
 pub mod story;

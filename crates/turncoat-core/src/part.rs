@@ -18,6 +18,7 @@
 //! | [`Cert`] | `=earlier`, `.drop-signer`, `.repeat-signer`, `.forge` | |
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,19 @@ pub trait Part: Clone {
         differ(path, Described(self).to_string(), Described(lie).to_string(), found);
     }
 
+    /// Appends the fields, each by the name that [`Part::changes`] gives it, with what it says.
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        found.push((path.trim_start_matches('.').to_owned(), Described(self).to_string()));
+    }
+
+    /// Sets the field of this name, on behalf of somebody who has these keys.
+    ///
+    /// # Errors
+    /// If there is no such field, or it cannot say that.
+    fn edit(&mut self, field: &str, _value: &str, _keys: NodeSet) -> Result<(), String> {
+        Err(format!("`{field}` cannot be set by hand: see the named lies"))
+    }
+
     /// Shows each signed request in this part.
     fn requests(&self, _found: &mut dyn FnMut(&Signed<Request>)) {}
 
@@ -192,6 +206,26 @@ fn differ(path: &str, was: String, is: String, found: &mut Vec<Change>) {
     }
 }
 
+/// What is left of a field's name below a part of this name; for implementations of [`Part`].
+pub fn below<'a>(field: &'a str, label: &str) -> Option<&'a str> {
+    let rest = field.strip_prefix(label.trim_start_matches('.'))?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
+}
+
+/// The error for a field that is not there; for implementations of [`Part`].
+pub fn no_field(field: &str) -> Result<(), String> {
+    Err(format!("there is no field `{field}`"))
+}
+
+/// Sets a field that has no parts, from its words.
+fn parse<T: FromStr>(place: &mut T, field: &str, value: &str) -> Result<(), String> {
+    if !field.is_empty() {
+        return no_field(field);
+    }
+    *place = value.parse().map_err(|_| format!("`{value}` is not what such a field says"))?;
+    Ok(())
+}
+
 /// Writes one row; for implementations of [`Part`].
 pub fn row(table: &mut Vec<Mutation>, path: &str, operator: &str, scope: Scope) {
     table.push(Mutation { name: format!("{path}{operator}"), scope });
@@ -225,6 +259,12 @@ macro_rules! number_part {
             }
             fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(self, f)
+            }
+            fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
+                let mut number: $raw = $get(*self);
+                parse(&mut number, field, value)?;
+                *self = $make(number);
+                Ok(())
             }
         }
     )*};
@@ -269,6 +309,16 @@ impl Part for Digest {
     fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, _: NodeSet) -> bool {
         *self == old.digest() && set(self, new.digest())
     }
+    /// From hexadecimal digits, of which people see the first four.
+    fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
+        if !field.is_empty() {
+            return no_field(field);
+        }
+        let digits = u64::from_str_radix(value, 16).ok().filter(|_| (1..=16).contains(&value.len()));
+        let digits = digits.ok_or_else(|| format!("`{value}` is no digest: 1 to 16 hexadecimal digits"))?;
+        *self = Self(digits << (4 * (16 - value.len())));
+        Ok(())
+    }
 }
 
 impl Part for NodeId {
@@ -286,6 +336,9 @@ impl Part for NodeId {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+    fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
+        parse(self, field, value)
+    }
 }
 
 impl Part for bool {
@@ -301,6 +354,9 @@ impl Part for bool {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+    fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
+        parse(self, field, value)
     }
 }
 
@@ -319,6 +375,10 @@ impl Part for Op {
     }
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+    fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
+        *self = Self::new(value);
+        if field.is_empty() { Ok(()) } else { no_field(field) }
     }
 }
 
@@ -354,6 +414,20 @@ impl<T: Part> Part for Option<T> {
             (Some(part), Some(lie)) => part.changes(lie, path, found),
             _ => differ(path, Described(self).to_string(), Described(lie).to_string(), found),
         }
+    }
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        match self {
+            None => found.push((path.trim_start_matches('.').to_owned(), "none".to_owned())),
+            Some(part) => part.fields(path, found),
+        }
+    }
+    fn edit(&mut self, field: &str, value: &str, keys: NodeSet) -> Result<(), String> {
+        match self {
+            _ if field.is_empty() && value == "none" => *self = None,
+            Some(part) => return part.edit(field, value, keys),
+            None => return Err("nothing is there that could be set".to_owned()),
+        }
+        Ok(())
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
@@ -415,6 +489,18 @@ impl<T: Part> Part for Vec<T> {
             part.changes(lie, &format!("{path}.{i}"), found);
         }
     }
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        for (i, part) in self.iter().enumerate() {
+            part.fields(&format!("{path}.{i}"), found);
+        }
+    }
+    fn edit(&mut self, field: &str, value: &str, keys: NodeSet) -> Result<(), String> {
+        let (index, rest) = field.split_once('.').unwrap_or((field, ""));
+        match index.parse().ok().and_then(|index: usize| self.get_mut(index)) {
+            Some(part) => part.edit(rest, value, keys),
+            None => no_field(field),
+        }
+    }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         self.iter().for_each(|part| part.requests(found));
     }
@@ -465,6 +551,18 @@ impl<T: Part + PartialEq> Part for Signed<T> {
         let words =
             |signed: &Self| format!("{} of {}", if signed.valid() { "good" } else { "bad" }, signed.signer());
         differ(&format!("{path}.signature"), words(self), words(lie), found);
+    }
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        T::fields(self, path, found);
+    }
+    fn edit(&mut self, field: &str, value: &str, keys: NodeSet) -> Result<(), String> {
+        let mut done = Ok(());
+        Self::edit(self, keys, |body| {
+            let before = body.clone();
+            done = body.edit(field, value, keys);
+            *body != before
+        });
+        done
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::signed_requests(self, found);
@@ -535,6 +633,12 @@ impl<T: Part> Part for Arc<T> {
     }
     fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
         T::changes(self, lie, path, found);
+    }
+    fn fields(&self, path: &str, found: &mut Vec<(String, String)>) {
+        T::fields(self, path, found);
+    }
+    fn edit(&mut self, field: &str, value: &str, keys: NodeSet) -> Result<(), String> {
+        Self::make_mut(self).edit(field, value, keys)
     }
     fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) {
         T::requests(self, found);

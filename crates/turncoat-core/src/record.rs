@@ -1,7 +1,6 @@
 //! What happened, for people: the events of a recorded run, the way of each message, and where everybody ended.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -11,7 +10,7 @@ use crate::ids::{NodeSet, SeatName, Slot, Time};
 use crate::message::RoundKey;
 use crate::node::Vitals;
 use crate::part::Change;
-use crate::scenario::{Scenario, SchedulerName, SchedulerSpec};
+use crate::scenario::Scenario;
 use crate::schedule::Action;
 
 /// A recorded run.
@@ -33,9 +32,7 @@ impl Recording {
     /// The recorded run as a script, which needs neither the strategy nor the scheduler that led there.
     #[must_use]
     pub fn scripted(self, scenario: &Scenario) -> Scenario {
-        let (name, script) = (SchedulerName::Script, self.script);
-        let scheduler = SchedulerSpec { name, script, ..SchedulerSpec::clone(&scenario.scheduler) };
-        Scenario { scheduler: Arc::new(scheduler), ..scenario.clone() }
+        scenario.scripted(self.script)
     }
 }
 
@@ -48,6 +45,8 @@ pub struct SentCopy {
     pub dst: SeatName,
     /// The kind.
     pub kind: &'static str,
+    /// Its number in scripts: which of its kind on its link it is. 0: it never was under way.
+    pub nth: u32,
     /// Whether such messages carry state into the next view.
     pub view_change: bool,
     /// The round, if the kind has one.

@@ -9,6 +9,7 @@ use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
 use crate::scenario::{SCHEMA, Scenario, ScenarioError};
+use crate::session::Session;
 use crate::sim::{Moment, Sample, Sim};
 
 /// Executes scenarios of one protocol, reusing its buffers. One per worker.
@@ -84,6 +85,9 @@ impl<P: Protocol> Runner for Sim<P> {
     }
 }
 
+/// A run in somebody's hands, if it can begin.
+type Begun = Result<Box<dyn Session>, ScenarioError>;
+
 /// A protocol, or a named variant of one, as the command line knows it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -118,6 +122,7 @@ pub struct Entry {
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
     make: fn(toml::Table) -> Box<dyn Runner>,
+    session: fn(toml::Table, &Scenario) -> Begun,
 }
 
 impl Entry {
@@ -153,6 +158,11 @@ impl Entry {
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
+            session: |preset, scenario| {
+                let mut sim = Sim::<P>::with_preset(preset);
+                sim.reset_recording(scenario)?;
+                Ok(Box::new(sim))
+            },
         }
     }
 
@@ -180,6 +190,15 @@ impl Entry {
     pub fn scenario(&self) -> Scenario {
         let text = format!("schema = {SCHEMA}\n[protocol]\nname = \"{}\"\n{}", self.name, self.setting);
         Scenario::parse(&text).expect("a setting has keys of a scenario")
+    }
+
+    /// A run of a scenario in somebody's hands, before its first event. What the adversary's faults do to messages, they
+    /// do; what its scheduler would choose is up to that somebody.
+    ///
+    /// # Errors
+    /// If the scenario cannot run.
+    pub fn session(&self, scenario: &Scenario) -> Result<Box<dyn Session>, ScenarioError> {
+        (self.session)(self.preset.clone(), &scenario.scripted(Vec::new()))
     }
 
     /// A runner for this protocol.

@@ -646,6 +646,14 @@ impl Scenario {
         toml::Table::try_from(self).expect("a scenario is a TOML document")
     }
 
+    /// The scenario with these choices instead of those of its scheduler.
+    #[must_use]
+    pub fn scripted(&self, script: Vec<Action>) -> Self {
+        let scheduler =
+            SchedulerSpec { name: SchedulerName::Script, script, ..SchedulerSpec::clone(&self.scheduler) };
+        Self { scheduler: Arc::new(scheduler), ..self.clone() }
+    }
+
     /// The scenario with the value at a dotted path replaced: `set("network.loss", ...)`.
     pub fn with(&self, path: &str, value: toml::Value) -> Result<Self, ScenarioError> {
         let mut table = self.to_table();

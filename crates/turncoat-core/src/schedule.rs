@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::{Seat, SeatName, Time};
+use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
 use crate::net::{Alarms, Due, Header};
 use crate::rng::Rng;
 use crate::scenario::{SchedulerName, SchedulerSpec, TimerRule};
@@ -331,6 +331,14 @@ pub enum Action {
     Duplicate(Coordinates),
     /// `mutate p0>p3 prepare #2 prepare.view+1 seed`: changed on the way; still to be delivered.
     Mutate(Coordinates, String, u64),
+    /// `edit p0>p3 prepare #2 n 7`: a field set by hand, on the way; still to be delivered.
+    Edit(Coordinates, String, String),
+    /// `delay p0>p3 prepare #2 500`: it arrives so many ticks later.
+    Delay(Coordinates, u64),
+    /// `split p0,p1`: what is sent from now on between these and all others is lost.
+    Split(NodeSet),
+    /// `heal`: the network is whole again.
+    Heal,
     /// `fire p1 request`: a timer by name, or the earliest.
     Fire(SeatName, Option<String>),
     /// `suspect p1`: a Byzantine node turns against its leader.
@@ -353,6 +361,13 @@ impl fmt::Display for Action {
             Self::Duplicate(message) => write!(f, "duplicate {message}"),
             Self::Mutate(message, name, 0) => write!(f, "mutate {message} {name}"),
             Self::Mutate(message, name, seed) => write!(f, "mutate {message} {name} {seed}"),
+            Self::Edit(message, field, value) => write!(f, "edit {message} {field} {value}"),
+            Self::Delay(message, ticks) => write!(f, "delay {message} {ticks}"),
+            Self::Split(side) => {
+                let side: Vec<String> = side.iter().map(|node| node.to_string()).collect();
+                write!(f, "split {}", side.join(","))
+            }
+            Self::Heal => f.write_str("heal"),
             Self::Fire(seat, None) => write!(f, "fire {seat}"),
             Self::Fire(seat, Some(timer)) => write!(f, "fire {seat} {timer}"),
             Self::Suspect(seat) => write!(f, "suspect {seat}"),
@@ -371,7 +386,8 @@ impl FromStr for Action {
         let bad = || {
             format!(
                 "`{line}` is no step: expected `deliver|drop|duplicate p0>p3 KIND #N`, `mutate p0>p3 KIND #N NAME`, \
-                 `fire p0 [TIMER]`, `suspect p0`, `crash p0`, `restart p0 [blank]`, `wait` or `calm`"
+                 `edit p0>p3 KIND #N FIELD VALUE`, `delay p0>p3 KIND #N TICKS`, `fire p0 [TIMER]`, `suspect p0`, \
+                 `crash p0`, `restart p0 [blank]`, `split p0,p1`, `heal`, `wait` or `calm`"
             )
         };
         let seat = |word: &str| word.parse::<SeatName>().map_err(|error| error.to_string());
@@ -389,6 +405,17 @@ impl FromStr for Action {
             ["mutate", link, kind, nth, name, seed] => {
                 Self::Mutate(message(link, kind, nth)?, name.to_owned(), seed.parse().map_err(|_| bad())?)
             }
+            ["edit", link, kind, nth, field, value] => {
+                Self::Edit(message(link, kind, nth)?, field.to_owned(), value.to_owned())
+            }
+            ["delay", link, kind, nth, ticks] => {
+                Self::Delay(message(link, kind, nth)?, ticks.parse().map_err(|_| bad())?)
+            }
+            ["split", side] => {
+                let node = |word: &str| word.parse::<NodeId>().map_err(|error| error.to_string());
+                Self::Split(side.split(',').map(node).collect::<Result<_, _>>()?)
+            }
+            ["heal"] => Self::Heal,
             ["fire", who] => Self::Fire(seat(who)?, None),
             ["fire", who, timer] => Self::Fire(seat(who)?, Some(timer.to_owned())),
             ["suspect", who] => Self::Suspect(seat(who)?),
@@ -425,6 +452,10 @@ mod tests {
             "drop c0>p0.b request #1",
             "mutate p0>p1 prepare #1 prepare.view+1",
             "mutate p0>p1 prepare #1 prepare.view=any 17",
+            "edit p0>p1 prepare #1 n 7",
+            "delay p0>p1 prepare #1 500",
+            "split p0,p1",
+            "heal",
             "fire p1 request",
             "fire p2",
             "crash p0",

@@ -139,6 +139,8 @@ struct Bodies {
     describe: TokenStream,
     letters: TokenStream,
     changes: TokenStream,
+    fields: TokenStream,
+    edit: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
 }
@@ -149,11 +151,22 @@ fn bodies(members: &[Member]) -> Bodies {
     let names: Vec<&Ident> = mutable.iter().map(|m| &m.binding).collect();
     let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
     let paths = mutable.iter().map(|m| &m.path);
+    let path = |m: &Member| if m.label.is_empty() { m.path.clone() } else { format!(".{}", m.label) };
     let changes = members.iter().map(|m| {
-        let (name, ty) = (&m.binding, &m.ty);
+        let (name, ty, path) = (&m.binding, &m.ty, path(m));
         let lie = format_ident!("earlier_{name}");
-        let path = if m.label.is_empty() { m.path.clone() } else { format!(".{}", m.label) };
         quote! { <#ty as Part>::changes(#name, #lie, &format!("{path}{}", #path), found); }
+    });
+    let fields = members.iter().map(|m| {
+        let (name, ty, path) = (&m.binding, &m.ty, path(m));
+        quote! { <#ty as Part>::fields(#name, &format!("{path}{}", #path), found); }
+    });
+    let edit = members.iter().map(|m| {
+        let (name, ty, path) = (&m.binding, &m.ty, path(m));
+        if path.is_empty() {
+            return quote! { return <#ty as Part>::edit(#name, edited, new_value, liar_keys); };
+        }
+        quote! { if let Some(rest) = below(edited, #path) { return <#ty as Part>::edit(#name, rest, new_value, liar_keys); } }
     });
     let described = members.iter().enumerate().map(|(i, m)| {
         let (name, ty) = (&m.binding, &m.ty);
@@ -181,6 +194,8 @@ fn bodies(members: &[Member]) -> Bodies {
         describe: quote! { #(#described)* },
         letters: quote! { #(#letters)* },
         changes: quote! { #(#changes)* },
+        fields: quote! { #(#fields)* },
+        edit: quote! { #(#edit)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
     }
@@ -224,7 +239,7 @@ fn imports() -> TokenStream {
     let kernel = kernel();
     quote! {
         #[allow(unused_imports)]
-        use #kernel::part::{Change, Depth, Letter, Liar, Mutation, Part};
+        use #kernel::part::{Change, Depth, Letter, Liar, Mutation, Part, below, no_field};
         #[allow(unused_imports)]
         use #kernel::{client::Request, ids::{NodeSet, Slot}, message::{Message, RoundKey}, sign::Signed};
     }
@@ -238,7 +253,8 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
         member.label = label.to_string();
     }
-    let Bodies { rows, count, mutate, describe, letters, changes, requests, substitute } = bodies(&members);
+    let Bodies { rows, count, mutate, describe, letters, changes, fields, edit, requests, substitute } =
+        bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
@@ -272,6 +288,12 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                 fn changes(&self, lie: &Self, path: &str, found: &mut Vec<Change>) {
                     let (Self #own, Self #other) = (self, lie);
                     #changes
+                }
+                fn fields(&self, path: &str, found: &mut Vec<(String, String)>) { let Self #own = self; #fields }
+                fn edit(&mut self, edited: &str, new_value: &str, liar_keys: NodeSet) -> Result<(), String> {
+                    let Self #own = self;
+                    #edit
+                    no_field(edited)
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
@@ -345,13 +367,14 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let mut letters_of_all = Vec::new();
     let [mut mutate_arms, mut describe_arms, mut change_arms, mut request_arms, mut substitute_arms] =
         [const { Vec::new() }; 5];
+    let [mut field_arms, mut edit_arms] = [const { Vec::new() }; 2];
     for (i, variant) in data.variants.iter().enumerate() {
         let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
         let members = members(&variant.fields)?;
         let (own, other) =
             (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
         let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
-        let Bodies { rows, count, mutate, describe, letters, changes, requests, substitute } =
+        let Bodies { rows, count, mutate, describe, letters, changes, fields, edit, requests, substitute } =
             bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
@@ -378,6 +401,8 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
         letters_of_all.push(letters);
         describe_arms.push(quote!(Self::#name #own => { f.write_str(#lead)?; #describe }));
         change_arms.push(quote!((Self::#name #own, Self::#name #other) => { #changes }));
+        field_arms.push(quote!(Self::#name #own => { #fields }));
+        edit_arms.push(quote!(Self::#name #own => { #edit }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
         substitute_arms.push(quote!(Self::#name #own => { #substitute }));
         kinds.push(kind);
@@ -441,6 +466,12 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                         // A lie is of the same kind.
                         _ => {}
                     }
+                }
+                fn fields(&self, path: &str, found: &mut Vec<(String, String)>) { match self { #(#field_arms)* } }
+                fn edit(&mut self, edited: &str, new_value: &str, liar_keys: NodeSet) -> Result<(), String> {
+                    match self { #(#edit_arms)* }
+                    #[allow(unreachable_code)]
+                    no_field(edited)
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {

@@ -14,7 +14,7 @@ use turncoat_lab::suspects::Suspects;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series};
+use crate::series::{self, Search, Series, Want};
 use crate::shelf::Label;
 use crate::{out, registry};
 
@@ -32,7 +32,7 @@ Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2:d=2,random --runs 1
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// Names from `turncoat list bugs`; all of them where left out
+    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
@@ -124,5 +124,5 @@ fn search(
         target: format!("bug:{}", bug.id),
     };
     let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
-    series.run(searcher, &search, label, None, "the rows above are complete")
+    series.run(searcher, &search, label, Want::Nothing, "the rows above are complete")
 }

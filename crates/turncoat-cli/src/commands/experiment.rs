@@ -19,7 +19,7 @@ use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series};
+use crate::series::{self, Search, Series, Want};
 use crate::shelf::Label;
 use crate::{files, out, registry};
 
@@ -119,21 +119,23 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
             results.push(None);
             continue;
         };
-        let summary = campaign(cell, strategy.name, args, runs, &mut series, None);
+        let mut ran = experiment.nothing();
+        let mut see = |record: &Record| experiment.see(record, &mut ran);
+        let summary = campaign(cell, strategy.name, args, runs, &mut series, Want::Runs(&mut see));
         let summary = summary.with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
         let Some(summary) = summary else { return Ok(Exit::Interrupted) };
-        results.push(Some(summary));
+        ran.summary = summary;
+        results.push(Some(ran));
     }
     series.finish();
     if !json {
         out::line(experiment.markdown(&results).trim())?;
         return Ok(Exit::Clean);
     }
-    for (cell, summary) in
-        cells.iter().zip(&results).filter_map(|(cell, result)| Some((cell, result.as_ref()?)))
-    {
+    for (cell, ran) in cells.iter().zip(&results).filter_map(|(cell, ran)| Some((cell, ran.as_ref()?))) {
         let counts: Map<String, Value> =
-            experiment.counts(summary).map(|(name, count)| (name.to_owned(), count.into())).collect();
+            experiment.counts(ran).map(|(name, count)| (name.to_owned(), count.into())).collect();
+        let summary = &ran.summary;
         let row = json!({
             "variant": cell.variant, "row": cell.row, "runs": summary.runs, "violating": counts,
             "bugs": summary.bugs, "disturbed": summary.disturbed,
@@ -169,7 +171,7 @@ fn watch(cells: &[Cell], args: &Args, runs: u64, series: &mut Series) -> Result<
             traces.push(Trace::new(record, rounds));
         };
         let strategy = registry::strategy(&cell.strategy)?.name;
-        let Some(summary) = campaign(cell, strategy, args, runs, series, Some(&mut keep))? else {
+        let Some(summary) = campaign(cell, strategy, args, runs, series, Want::Samples(&mut keep))? else {
             return Ok(None);
         };
         let (seconds, clock) = (clock.seconds(), Stopwatch::start());
@@ -192,10 +194,10 @@ fn campaign(
     args: &Args,
     runs: u64,
     series: &mut Series,
-    samples: Option<&mut (dyn FnMut(Record) + Send)>,
+    want: Want<'_>,
 ) -> Result<Option<Summary>> {
     let entry = registry::protocol(&cell.base.protocol.name)?;
-    let asked = !args.no_bugs && samples.is_none();
+    let asked = !args.no_bugs && !matches!(want, Want::Samples(_));
     let suspects = asked.then(|| Rows::embedded().suspects(&entry, &cell.base)).transpose()?;
     let label = Label {
         experiment: args.name.clone(),
@@ -215,7 +217,7 @@ fn campaign(
         &searcher,
         &search,
         label,
-        samples,
+        want,
         "a table with fewer runs in some rows would mislead, so none is printed",
     )
 }

@@ -157,7 +157,7 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
         target,
     };
     let describe = || searcher.describe(label, &campaign);
-    let summary = shelf.run(&campaign, describe, &mut |so_far| {
+    let summary = shelf.run(&campaign, describe, None, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
         }

@@ -34,7 +34,7 @@ Example: turncoat suite hunt pbft-java/figure-2 --runs 10000";
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// Names from `turncoat list bugs`; all of them where left out
+    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 

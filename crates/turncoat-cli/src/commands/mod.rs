@@ -6,6 +6,7 @@ pub(crate) mod corpus;
 pub(crate) mod detect;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+pub(crate) mod explore;
 pub(crate) mod fuzz;
 pub(crate) mod hunt;
 pub(crate) mod lasso;

@@ -41,7 +41,7 @@ enum Command {
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 struct Verify {
-    /// Names from `turncoat list bugs`; all of them where left out
+    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::out;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series};
+use crate::series::{self, Search, Series, Want};
 use crate::setup::{Prepared, Setup, Start};
 use crate::shelf::Label;
 
@@ -184,7 +184,9 @@ impl Tuning<'_> {
         };
         let search = Search { entry, base, runs, seed, suspects: None };
         let others = "rates of different numbers of runs would mislead, so none are printed";
-        let Some(summary) = self.series.run(searcher, &search, label, None, others)? else { return Ok(None) };
+        let Some(summary) = self.series.run(searcher, &search, label, Want::Nothing, others)? else {
+            return Ok(None);
+        };
         let found = match &self.target {
             None => summary.violating,
             Some(property) => summary.violations.get(property).copied().unwrap_or(0),

@@ -93,6 +93,12 @@ fn a_row_that_means_nothing_is_refused_with_its_file() {
 }
 
 #[test]
+fn one_name_stands_for_all_rows_of_a_protocol() {
+    let ran = with_another("", "").turncoat("suite verify --dir rows pbft");
+    assert!(ran.out.ends_with("2 of 2 rows hold\n"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn a_suite_that_is_not_there_is_refused() {
     let folder = with_another("", "");
     let verify = ["suite", "verify", "--dir"];

@@ -27,6 +27,7 @@ impl<P: Protocol> Sim<P> {
             src: self.io.seats.name(src),
             dst: self.io.seats.name(dst),
             kind: P::Msg::KINDS[usize::from(kind)],
+            nth: 0,
             view_change: P::Msg::VIEW_CHANGE[usize::from(kind)],
             round: msg.round(),
             slot: msg.slot(),

@@ -49,6 +49,17 @@ impl<P: Protocol> Sim<P> {
                 self.push(header, row);
             }
             Action::Mutate(message, name, seed) => self.mutate_in_flight(message, name, *seed)?,
+            Action::Edit(message, field, value) => self.edit_in_flight(message, field, value)?,
+            Action::Delay(message, ticks) => {
+                let mut header = self.take(message)?;
+                header.at = header.at + Time(*ticks);
+                self.queue.push(header);
+            }
+            Action::Split(_) if self.calm => {
+                return Err(Rejected::Nothing("the network is calm: nobody splits it".to_owned()));
+            }
+            Action::Split(side) => self.split = *side,
+            Action::Heal => self.split = NodeSet::EMPTY,
             Action::Fire(seat, timer) => {
                 let seat = self.one_seat(*seat)?;
                 let (key, at) = self.armed(seat, timer.as_deref())?;
@@ -123,7 +134,7 @@ impl<P: Protocol> Sim<P> {
         name: &str,
         seed: u64,
     ) -> Result<(), Rejected> {
-        let mut header = self.find(message)?;
+        let header = self.find(message)?;
         let rows = self.table.find(name);
         let row = rows.iter().find(|&&(kind, _)| kind == header.kind && rows.len() == 1);
         let Some(&(kind, lie)) = row else {
@@ -137,14 +148,7 @@ impl<P: Protocol> Sim<P> {
         }
         self.slab.release(truth);
         match told? {
-            Told::Changed(payload) => {
-                self.queue.take(header.id);
-                self.injected.mutated += 1;
-                header.payload = payload;
-                header.content = Content::Lie;
-                // The same copy, so it keeps its number.
-                self.queue.push(header);
-            }
+            Told::Changed(payload) => self.put_back(header, payload),
             Told::Omitted => {
                 self.queue.take(header.id);
                 self.lose(header, Loss::Withheld);
@@ -152,6 +156,57 @@ impl<P: Protocol> Sim<P> {
             Told::Same | Told::Garbage => return Err(Rejected::NoChange(name.to_owned())),
         }
         Ok(())
+    }
+
+    fn edit_in_flight(&mut self, message: &Coordinates, field: &str, value: &str) -> Result<(), Rejected> {
+        let header = self.find(message)?;
+        let lie = self.edited(header.src, header.payload, field, value)?;
+        let lie = self.slab.insert(lie);
+        self.record_lie(header.id, header.payload, lie);
+        self.slab.release(header.payload);
+        self.put_back(header, lie);
+        Ok(())
+    }
+
+    /// A copy under way says something else from now on. It is the same copy, and keeps its number.
+    fn put_back(&mut self, mut header: Header, payload: u32) {
+        self.queue.take(header.id);
+        self.injected.mutated += 1;
+        header.payload = payload;
+        header.content = Content::Lie;
+        self.queue.push(header);
+    }
+
+    /// One event, the next by time, though the network may not be calm; false if there is none.
+    pub fn go_on(&mut self) -> bool {
+        let mut on = true;
+        self.guarded(|sim| on = if sim.calm { sim.step() } else { sim.next_by_time() });
+        on
+    }
+
+    fn next_by_time(&mut self) -> bool {
+        let mut first: Option<Header> = None;
+        self.queue.visit(&mut |header| {
+            first = Some(*header).into_iter().chain(first).min_by_key(|header| (header.at, header.id));
+        });
+        let alarm = self.io.timers.alarms().first;
+        let next = first.map(|header| header.at).into_iter().chain(alarm.map(|(_, at)| at)).min();
+        if let Some((moment, _)) = self.next_moment()
+            && next.is_none_or(|next| moment <= next.max(self.io.time))
+        {
+            self.record_action(Action::Wait);
+            return self.wait();
+        }
+        let choice = match (first, alarm) {
+            (Some(header), alarm) if alarm.is_none_or(|(_, at)| header.at <= at) => {
+                self.queue.take(header.id);
+                Choice::Deliver(header)
+            }
+            (_, Some((seat, _))) => Choice::Fire(seat),
+            _ => return false,
+        };
+        self.carry_out(choice);
+        true
     }
 
     /// A script's words for what a scheduler chose.

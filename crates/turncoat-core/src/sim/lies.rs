@@ -9,7 +9,7 @@ use crate::message::{Lie, Message, apply};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Outcome;
-use crate::part::{Liar, Mutation, Scope};
+use crate::part::{Liar, Mutation, Part, Scope};
 use crate::record::{Loss, What};
 use crate::rng::{Purpose, Rng};
 use crate::schedule::Action;
@@ -99,10 +99,9 @@ impl<P: Protocol> Sim<P> {
         kind: u8,
         spec: &LieSpec,
     ) -> Result<Told, Rejected> {
-        let node = self.io.seats.node(src);
-        let byzantine = self.byzantine.contains(node);
-        if !byzantine && !matches!(spec, LieSpec::Flip(_)) {
-            return Err(Rejected::Honest(self.io.seats.name(src)));
+        let byzantine = self.may_lie(src).is_ok();
+        if !matches!(spec, LieSpec::Flip(_)) {
+            self.may_lie(src)?;
         }
         let (lie, seed) = match *spec {
             LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, dst, byzantine, seed)),
@@ -114,20 +113,10 @@ impl<P: Protocol> Sim<P> {
         };
         let told = match lie {
             Lie::Omit => Told::Omitted,
-            Lie::Mutate(row) => {
-                let mut liar = Liar {
-                    keys: NodeSet::one(node),
-                    rng: Rng::stream(stable_hash(0x11E, &(kind, seed)), Purpose::Lies as u64),
-                    requests: self.io.ledger.submitted(),
-                    n: self.cluster.n,
-                };
-                let msg = self.slab.get(payload);
-                let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
-                match apply(msg, row, earlier, &mut liar) {
-                    Some(lie) => Told::Changed(self.exchange(payload, lie)),
-                    None => Told::Same,
-                }
-            }
+            Lie::Mutate(row) => match self.mutated(src, payload, row, seed) {
+                Some(lie) => Told::Changed(self.exchange(payload, lie)),
+                None => Told::Same,
+            },
         };
         if matches!(told, Told::Same) {
             return Ok(told);
@@ -140,6 +129,41 @@ impl<P: Protocol> Sim<P> {
             self.io.record(What::Lie { src, dst, name: self.table.name(kind, lie) });
         }
         Ok(told)
+    }
+
+    /// Only a Byzantine node lies.
+    fn may_lie(&self, src: Seat) -> Result<(), Rejected> {
+        let byzantine = self.byzantine.contains(self.io.seats.node(src));
+        if byzantine { Ok(()) } else { Err(Rejected::Honest(self.io.seats.name(src))) }
+    }
+
+    /// What a message says after a row of the table, if it changes anything.
+    pub(super) fn mutated(&self, src: Seat, payload: u32, row: u16, seed: u64) -> Option<P::Msg> {
+        let msg = self.slab.get(payload);
+        let kind = msg.kind();
+        let mut liar = Liar {
+            keys: NodeSet::one(self.io.seats.node(src)),
+            rng: Rng::stream(stable_hash(0x11E, &(kind, seed)), Purpose::Lies as u64),
+            requests: self.io.ledger.submitted(),
+            n: self.cluster.n,
+        };
+        let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
+        apply(msg, row, earlier, &mut liar)
+    }
+
+    /// What a message says after its sender has set a field of it by hand.
+    pub(super) fn edited(
+        &self,
+        src: Seat,
+        payload: u32,
+        field: &str,
+        value: &str,
+    ) -> Result<P::Msg, Rejected> {
+        self.may_lie(src)?;
+        let truth = self.slab.get(payload);
+        let mut lie = truth.clone();
+        lie.edit(field, value, NodeSet::one(self.io.seats.node(src))).map_err(Rejected::Nothing)?;
+        if lie == *truth { Err(Rejected::NoChange(format!("{field}={value}"))) } else { Ok(lie) }
     }
 
     /// The row that (kind, seed) stands for; omission is one of the choices.

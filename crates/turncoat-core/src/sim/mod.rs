@@ -160,6 +160,8 @@ pub struct Sim<P: Protocol> {
     scripted: bool,
     adversary: Option<Box<dyn Adversary>>,
     last_fault_rounds: LastRounds,
+    /// Nothing passes between these and all others; none: the network is whole.
+    split: NodeSet,
     faces: Vec<Face>,
     deeds: VecDeque<Triggered>,
     /// The first message of each kind that each seat sent, where a liar may send it again.
@@ -238,6 +240,7 @@ impl<P: Protocol> Sim<P> {
             scripted: false,
             adversary: None,
             last_fault_rounds: LastRounds::default(),
+            split: NodeSet::EMPTY,
             faces: Vec::new(),
             deeds: VecDeque::new(),
             firsts: FxHashMap::default(),
@@ -468,6 +471,7 @@ impl<P: Protocol> Sim<P> {
 
     fn calm_down(&mut self) {
         self.calm = true;
+        self.split = NodeSet::EMPTY;
         self.io.ledger.calm();
         self.look_step = u64::MAX;
         if let Some(bound) = self.network.bound {

@@ -127,9 +127,13 @@ impl<P: Protocol> Sim<P> {
         let Sending { src, payload, kind, key } = sent;
         if self.adversary.is_none() {
             for &dst in to {
-                self.slab.hold(payload);
                 let header = self.header(src, dst, payload, kind, Content::Genuine);
-                self.push_copy(header, Time(0), Some(payload));
+                if self.is_cut(src, dst) {
+                    self.lose_unsent(&header, payload, Loss::Network);
+                } else {
+                    self.slab.hold(payload);
+                    self.push_copy(header, Time(0), Some(payload));
+                }
             }
             return;
         }
@@ -151,6 +155,9 @@ impl<P: Protocol> Sim<P> {
         for &dst in to {
             let header = self.header(src, dst, payload, kind, content);
             match verdict.fate {
+                _ if told.is_some() && self.is_cut(src, dst) => {
+                    self.lose_unsent(&header, truth, Loss::Network);
+                }
                 Fate::Hold(until, source) if told.is_some() => {
                     self.slab.hold(payload);
                     self.hold(Held { header, until, source, delay: verdict.delay, row: 0 }, truth);
@@ -162,17 +169,29 @@ impl<P: Protocol> Sim<P> {
                     }
                 }
                 _ => {
-                    self.injected.dropped += 1;
                     let withheld = told.is_none() && self.byzantine.contains(self.io.seats.node(src));
                     let by = if withheld { Loss::Withheld } else { Loss::Network };
-                    let row = self.record_copy(&header, Some(truth));
-                    self.record_loss(row, by);
-                    self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
+                    self.lose_unsent(&header, truth, by);
                 }
             }
         }
         self.slab.release(payload);
         self.verdict = verdict;
+    }
+
+    /// Whether somebody has split the network between the two.
+    fn is_cut(&self, src: Seat, dst: Seat) -> bool {
+        let inside = |seat: Seat| self.split.contains(self.io.seats.node(seat));
+        !self.split.is_empty() && inside(src) != inside(dst)
+    }
+
+    /// A copy is lost before it is under way.
+    fn lose_unsent(&mut self, header: &Header, truth: u32, by: Loss) {
+        self.injected.dropped += 1;
+        let row = self.record_copy(header, Some(truth));
+        self.record_loss(row, by);
+        let Header { payload, src, dst, .. } = *header;
+        self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
     }
 
     /// The header of a copy that is not under way yet.
@@ -195,7 +214,9 @@ impl<P: Protocol> Sim<P> {
             let count = self.numbering.counts.entry((header.src, header.dst, header.kind)).or_default();
             *count += 1;
             self.numbering.of.resize(self.next_id as usize, Number::default());
-            self.numbering.of[header.id as usize] = Number { nth: *count, row };
+            let nth = *count;
+            self.numbering.of[header.id as usize] = Number { nth, row };
+            self.recorded(row).into_iter().for_each(|copy| copy.nth = nth);
         }
         self.queue.push(header);
     }

@@ -139,6 +139,7 @@ impl<P: Protocol> Sim<P> {
         self.firsts.clear();
         self.own.clear();
         self.held.clear();
+        self.split = NodeSet::EMPTY;
         self.rounds.clear();
         self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
         self.highest_round = 0;

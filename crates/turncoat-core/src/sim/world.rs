@@ -138,6 +138,7 @@ impl<P: Protocol> Sim<P> {
             (!self.calm, "the network is not calm yet"),
             (self.script.next < self.script.actions.script.len(), "the script is not over"),
             (self.latency.0 != self.latency.1, "messages take a random time"),
+            (!self.split.is_empty(), "the network is split"),
             (!self.is_steady(), "the adversary has a memory, or lies"),
             (!self.deeds.is_empty() || !self.held.is_empty(), "a fault is under way"),
             (!self.faces.is_empty(), "a node has a persona"),

@@ -14,11 +14,11 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 use toml::{Table, Value};
-use turncoat_core::outcome::Property;
+use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::scenario::{SCHEMA, Scenario};
 
-use crate::campaign::params;
-use crate::stats::{Estimate, LEVEL, Rate, risk_difference};
+use crate::campaign::{Record, params};
+use crate::stats::{Estimate, LEVEL, Rate, paired_difference};
 use crate::summary::Summary;
 
 /// A published table, and how to run it again.
@@ -82,7 +82,7 @@ struct Row {
     /// The published counts, in the order of the columns as far as they were counted.
     #[serde(default)]
     published: Vec<u64>,
-    /// The name of a row to which it is compared.
+    /// The name of a row to which it is compared, run by run: all rows share their seeds.
     #[serde(default)]
     against: Option<String>,
     /// How its runs come under suspicion, each a line of a table about liveness.
@@ -113,12 +113,21 @@ pub struct Cell {
     pub rounds: Option<u32>,
 }
 
+/// What a campaign of the grid came to.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// All its runs.
+    pub summary: Summary,
+    /// Of each column the runs that it counts.
+    hits: Vec<Vec<u64>>,
+}
+
 impl Experiment {
     /// Reads a file's text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let experiment: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         for column in &experiment.columns {
-            column.count(&Summary::default())?;
+            column.property()?;
         }
         experiment.cells()?;
         for row in &experiment.rows {
@@ -162,24 +171,21 @@ impl Experiment {
     }
 
     /// The tables in Markdown: what the cells came to, in their order. Cells that could not be run are left out.
-    pub fn markdown(&self, results: &[Option<Summary>]) -> String {
+    pub fn markdown(&self, results: &[Option<Ran>]) -> String {
         let mut text = String::new();
         for (i, (variant, results)) in self.variants.iter().zip(results.chunks(self.rows.len())).enumerate() {
-            let ran: Vec<(&Row, &Summary)> = self
-                .rows
-                .iter()
-                .zip(results)
-                .filter_map(|(row, summary)| Some((row, summary.as_ref()?)))
-                .collect();
-            let runs = ran.first().map_or(0, |(_, summary)| summary.runs);
+            let ran: Vec<(&Row, &Ran)> =
+                self.rows.iter().zip(results).filter_map(|(row, ran)| Some((row, ran.as_ref()?))).collect();
+            let runs = ran.first().map_or(0, |(_, ran)| ran.summary.runs);
             let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
             let names = self.columns.iter().map(|column| column.name.as_str());
             table(
                 &mut text,
                 names.chain(["disturbed", "lies", "accepted"]),
-                ran.iter().map(|(row, summary)| {
-                    let injected = [summary.disturbed, summary.injected.mutated, summary.injected.accepted];
-                    let counts = self.counts(summary).map(|(_, count)| count).chain(injected);
+                ran.iter().map(|(row, ran)| {
+                    let Summary { disturbed, injected, .. } = &ran.summary;
+                    let injected = [*disturbed, injected.mutated, injected.accepted];
+                    let counts = self.counts(ran).map(|(_, count)| count).chain(injected);
                     (row.name.clone(), counts.map(|count| count.to_string()).collect())
                 }),
             );
@@ -190,23 +196,21 @@ impl Experiment {
                     "\n{}, rates in %, ours and those published for {} runs:\n",
                     variant.name, self.published_runs
                 );
-                let published = |(row, _): &&(&Row, &Summary)| !row.published.is_empty();
+                let published = |(row, _): &&(&Row, &Ran)| !row.published.is_empty();
                 let most = ran.iter().map(|(row, _)| row.published.len()).max().unwrap_or(0);
                 let names = self.columns.iter().take(most).map(|column| column.name.as_str());
                 table(
                     &mut text,
                     names,
-                    ran.iter()
-                        .filter(published)
-                        .map(|(row, summary)| (row.name.clone(), self.beside(row, summary))),
+                    ran.iter().filter(published).map(|(row, ran)| (row.name.clone(), self.beside(row, ran))),
                 );
             }
-            if ran.iter().any(|(_, summary)| summary.bugs.keys().any(|id| &**id != crate::suspects::OTHER)) {
+            if ran.iter().any(|(_, ran)| ran.summary.bugs.keys().any(|id| &**id != crate::suspects::OTHER)) {
                 let _ = writeln!(text, "\n{}, violating runs by the bug behind them:\n", variant.name);
                 table(
                     &mut text,
                     ["bugs"].into_iter(),
-                    ran.iter().map(|(row, summary)| (row.name.clone(), vec![bugs(summary)])),
+                    ran.iter().map(|(row, ran)| (row.name.clone(), vec![bugs(&ran.summary)])),
                 );
             }
         }
@@ -214,43 +218,40 @@ impl Experiment {
     }
 
     /// By how much the rates of rows differ from those of the rows to which they are compared, and all of them together.
-    fn write_differences(&self, text: &mut String, variant: &str, ran: &[(&Row, &Summary)]) {
+    fn write_differences(&self, text: &mut String, variant: &str, ran: &[(&Row, &Ran)]) {
         let other = |row: &Row| ran.iter().find(|(other, _)| Some(&other.name) == row.against.as_ref());
-        let pairs = ran.iter().filter_map(|(row, own)| Some((row, *own, other(row)?.1)));
-        let rates = |summary: &Summary| -> Vec<Rate> {
-            self.counts(summary).map(|(_, count)| Rate::new(count, summary.runs)).collect()
+        let pairs: Vec<(&str, &Ran, &Ran)> =
+            ran.iter().filter_map(|(row, own)| Some((row.name.as_str(), *own, other(row)?.1))).collect();
+        let Some((_, Ran { summary, .. }, _)) = pairs.first() else { return };
+        let runs = summary.runs;
+        let differences = |pairs: &[(&str, &Ran, &Ran)]| {
+            let column = |column: usize| {
+                let mut more: BTreeMap<u64, i64> = BTreeMap::new();
+                for (_, own, other) in pairs {
+                    own.hits[column].iter().for_each(|&run| *more.entry(run).or_default() += 1);
+                    other.hits[column].iter().for_each(|&run| *more.entry(run).or_default() -= 1);
+                }
+                let more: Vec<i64> = more.into_values().filter(|&more| more != 0).collect();
+                let Estimate { value, interval } = paired_difference(&more, runs, LEVEL);
+                let points = 100.0 / pairs.len() as f64;
+                let [value, low, high] = [value, interval.low, interval.high].map(|x| x * points);
+                format!("{value:+.3} [{low:+.3}, {high:+.3}]")
+            };
+            (0..self.columns.len()).map(column).collect()
         };
-        let mut rows: Vec<(String, Vec<Rate>, Vec<Rate>)> =
-            pairs.map(|(row, own, other)| (row.name.clone(), rates(own), rates(other))).collect();
-        if rows.is_empty() {
-            return;
-        }
-        let add = |all: &Rate, one: &Rate| Rate::new(all.hits + one.hits, all.runs + one.runs);
-        let nothing = vec![Rate::new(0, 0); self.columns.len()];
-        let sum =
-            |all: Vec<Rate>, more: &[Rate]| all.iter().zip(more).map(|(all, one)| add(all, one)).collect();
-        let own = rows.iter().fold(nothing.clone(), |all, (_, own, _)| sum(all, own));
-        let others = rows.iter().fold(nothing, |all, (.., other)| sum(all, other));
-        rows.push(("all together".to_owned(), own, others));
-        let _ = writeln!(text, "\n{variant}, differences of rates in points, with 95 % intervals:\n");
+        let _ =
+            writeln!(text, "\n{variant}, differences of rates in points, run by run, with 95 % intervals:\n");
         let names = self.columns.iter().map(|column| column.name.as_str());
-        let difference = |(own, other): (&Rate, &Rate)| {
-            let Estimate { value, interval } = risk_difference(*own, *other, LEVEL);
-            let [value, low, high] = [value, interval.low, interval.high].map(|x| 100.0 * x);
-            format!("{value:+.2} [{low:+.2}, {high:+.2}]")
-        };
-        let row = |(name, own, other): (String, Vec<Rate>, Vec<Rate>)| {
-            (name, own.iter().zip(&other).map(difference).collect())
-        };
-        table(text, names, rows.into_iter().map(row));
+        let one = pairs.iter().map(|pair| (pair.0.to_owned(), differences(&[*pair])));
+        table(text, names, one.chain([("all together".to_owned(), differences(&pairs))]));
     }
 
     /// Our rates of a row beside the published ones, each with its 95 % interval (Wilson). `!`: the intervals do not
     /// overlap. `~`: they do, though the published rate is outside of ours.
-    fn beside(&self, row: &Row, summary: &Summary) -> Vec<String> {
+    fn beside(&self, row: &Row, ran: &Ran) -> Vec<String> {
         let beside = |(&then, (_, now)): (&u64, (&str, u64))| {
             let then = Rate::new(then.min(self.published_runs), self.published_runs);
-            let now = Rate::new(now, summary.runs);
+            let now = Rate::new(now, ran.summary.runs);
             let (theirs, ours) = (then.interval(), now.interval());
             let mark = match () {
                 () if theirs.high < ours.low || ours.high < theirs.low => " !",
@@ -259,30 +260,50 @@ impl Experiment {
             };
             format!("{} / {}{mark}", percent(now), percent(then))
         };
-        row.published.iter().zip(self.counts(summary)).map(beside).collect()
+        row.published.iter().zip(self.counts(ran)).map(beside).collect()
     }
 
     /// The counts of a cell by column.
-    pub fn counts<'a>(&'a self, summary: &'a Summary) -> impl Iterator<Item = (&'a str, u64)> {
-        self.columns.iter().map(|column| (column.name.as_str(), column.count(summary).unwrap_or_default()))
+    pub fn counts<'a>(&'a self, ran: &'a Ran) -> impl Iterator<Item = (&'a str, u64)> {
+        let names = self.columns.iter().map(|column| column.name.as_str());
+        names.zip(ran.hits.iter().map(|runs| runs.len() as u64))
+    }
+
+    /// What a campaign has come to before its first run.
+    pub fn nothing(&self) -> Ran {
+        Ran { summary: Summary::default(), hits: vec![Vec::new(); self.columns.len()] }
+    }
+
+    /// Takes down which columns count a run.
+    pub fn see(&self, record: &Record, ran: &mut Ran) {
+        for (column, runs) in self.columns.iter().zip(&mut ran.hits) {
+            if column.counts(&record.outcome) {
+                runs.push(record.index);
+            }
+        }
     }
 }
 
 impl Column {
-    fn count(&self, summary: &Summary) -> Result<u64, String> {
+    /// Which property it counts, if not any, and by which of its rules.
+    fn property(&self) -> Result<Option<(Property, Option<&str>)>, String> {
         if self.of == "any" {
-            return Ok(summary.violating);
+            return Ok(None);
         }
         let (name, rule) =
             self.of.split_once(':').map_or((self.of.as_str(), None), |(p, rule)| (p, Some(rule)));
-        let property: Property = name.parse().map_err(|error| format!("{error}, any"))?;
-        Ok(match rule {
-            None => summary.violations.get(&property).copied().unwrap_or_default(),
-            Some(rule) => {
-                let broken = summary.rules.iter().find(|((p, r), _)| (*p, *r) == (property, rule));
-                broken.map_or(0, |(_, &count)| count)
+        Ok(Some((name.parse().map_err(|error| format!("{error}, any"))?, rule)))
+    }
+
+    /// Whether it counts such a run.
+    fn counts(&self, outcome: &Outcome) -> bool {
+        match self.property() {
+            Ok(Some((property, rule))) => {
+                let wanted = |v: &Violation| v.property == property && rule.is_none_or(|rule| rule == v.rule);
+                outcome.violations.iter().any(wanted)
             }
-        })
+            _ => !outcome.violations.is_empty(),
+        }
     }
 }
 

@@ -68,6 +68,9 @@ pub struct Mark {
     pub lifeline: Option<usize>,
     /// In which event.
     pub step: u64,
+    /// Which of the recorded events it is, if it is one.
+    #[serde(skip)]
+    pub event: Option<usize>,
     /// What it is.
     pub sign: Sign,
     /// In words.
@@ -203,7 +206,7 @@ impl Chart {
         let arrows = run.recording.copies.iter().map(arrow).collect();
         let mut marks: Vec<Mark> = Vec::new();
         let mut decisions = run.decisions().into_iter();
-        for event in &run.recording.events {
+        for (index, event) in run.recording.events.iter().enumerate() {
             let (seat, sign, text) = match &event.what {
                 What::Fire { seat, timer } => (Some(*seat), Sign::Timer, format!("timer {timer}")),
                 What::Commit { seat, slot, id, .. } => {
@@ -237,13 +240,13 @@ impl Chart {
                 {
                     last.text = format!("{}; {text}", last.text);
                 }
-                _ => marks.push(Mark { lifeline, step, sign, text }),
+                _ => marks.push(Mark { lifeline, step, event: Some(index), sign, text }),
             }
         }
         for late in run.too_late() {
             let at = marks.partition_point(|mark| mark.step < late.step);
             let (lifeline, text) = (Some(place(late.seat)), run.lacks(&late));
-            marks.insert(at, Mark { lifeline, step: late.step, sign: Sign::Note, text });
+            marks.insert(at, Mark { lifeline, step: late.step, event: None, sign: Sign::Note, text });
         }
         if let Some(violation) = &run.violation {
             let text = match violation.property {
@@ -252,7 +255,10 @@ impl Chart {
                 property => format!("{property} violated"),
             };
             let at = marks.partition_point(|mark| mark.step <= violation.step);
-            marks.insert(at, Mark { lifeline: None, step: violation.step, sign: Sign::Violation, text });
+            marks.insert(
+                at,
+                Mark { lifeline: None, step: violation.step, event: None, sign: Sign::Violation, text },
+            );
         }
         let lifelines = seats.iter().map(|&name| Lifeline { name, byzantine: run.is_byzantine(name) });
         let values = run.names.legend();

@@ -13,6 +13,7 @@
 //! | says which deviations are to blame | `deviations.rs`; where they act `acts.rs` |
 //! | puts sections in order | `story.rs` |
 //! | is the chart as data | `chart.rs`; what of it matters `focus.rs` |
+//! | is for those who look on while a run is made | `board.rs` |
 //! | prints it | `text.rs`, `svg.rs` (with `pen.rs`), `mermaid.rs` |
 
 use turncoat_core::outcome::{Outcome, Violation};
@@ -21,6 +22,7 @@ use turncoat_core::scenario::{Scenario, ScenarioError};
 
 mod acts;
 mod blame;
+mod board;
 mod chart;
 mod deviations;
 mod faces;
@@ -42,6 +44,7 @@ mod views;
 mod why;
 mod words;
 
+pub use board::{Board, Decided};
 pub use chart::{Arrow, Chart, Item, Lifeline, Mark, Sign};
 pub use story::Section;
 use story::WIDTH;

@@ -175,6 +175,7 @@ mod tests {
                 src: message.src,
                 dst: message.dst,
                 kind: "message",
+                nth: 1,
                 view_change: false,
                 round: None,
                 slot: None,

@@ -6,7 +6,7 @@
 //! | question | answer |
 //! |---|---|
 //! | how often does a strategy find a bug in one run? | [`Rate`] |
-//! | does one find it more often than another? | [`compare`], or [`mcnemar`] if runs are paired |
+//! | does one find it more often than another? | [`compare`], or [`paired_difference`] and [`mcnemar`] if runs are paired |
 //! | how much work until the first bug? | [`Curve`], and [`log_rank`] for two of them |
 //! | is one measure larger than another? | [`mann_whitney`], and [`A12`] for how much |
 //! | what if there are many such questions? | [`holm`], [`benjamini_hochberg`] |
@@ -46,5 +46,5 @@ pub use rate::Rate;
 pub(crate) use rate::digits;
 pub use survival::{Curve, Mean, Median, Step, Trial};
 pub use two_curves::{LogRank, log_rank, restricted_mean_difference};
-pub use two_rates::{fisher, mcnemar, odds_ratio, risk_difference};
+pub use two_rates::{fisher, mcnemar, odds_ratio, paired_difference, risk_difference};
 pub use unit::{Arm, Comparison, Unit, UnitError, compare};

@@ -70,6 +70,32 @@ pub fn fisher(first: Rate, second: Rate) -> f64 {
     at_most_as_likely(first.hits, low, high, ratio)
 }
 
+/// The difference of two rates where runs are paired, by the same seeds: the mean over the runs of what the first has more
+/// than the second, with the Wald interval after half a run was added to each of the four counts (Agresti and Min 2005,
+/// Stat. Med. 24).
+///
+/// `more` has what is not 0: 1 for a run that hits with the first alone, -1 for one that hits with the second alone. If several
+/// pairs of rates share their seeds, their differences add up run by run, and the result is that of all pairs together.
+///
+/// ```
+/// use turncoat_lab::stats::paired_difference;
+///
+/// // Of 100 runs 15 hit with the first alone, and 5 with the second alone.
+/// let more = [vec![1; 15], vec![-1; 5]].concat();
+/// let difference = paired_difference(&more, 100, 0.95);
+/// assert_eq!(format!("{:.2}", difference.value), "0.10");
+/// assert_eq!(format!("{:.4} {:.4}", difference.interval.low, difference.interval.high), "0.0121 0.1840");
+/// ```
+pub fn paired_difference(more: &[i64], runs: u64, level: f64) -> Estimate {
+    let sum = more.iter().sum::<i64>() as f64;
+    let squares = more.iter().map(|more| more * more).sum::<i64>() as f64;
+    let adjusted = runs as f64 + 2.0;
+    let middle = sum / adjusted;
+    let variance = (squares + 1.0) / adjusted - middle * middle;
+    let half = critical(level) * (variance / adjusted).sqrt();
+    Estimate { value: sum / runs as f64, interval: Interval { low: middle - half, high: middle + half } }
+}
+
 /// The exact test of paired runs (McNemar 1947, Psychometrika 12, with the binomial distribution): the same
 /// scenario seeds for both, of which `first_only` hit with the first alone and `second_only` with the second
 /// alone.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use turncoat_core::outcome::Property;
 
 use super::{Place, Store, StoreError};
-use crate::campaign::{Campaign, CampaignError};
+use crate::campaign::{Campaign, CampaignError, Record};
 use crate::summary::{Finding, Summary};
 
 /// A campaign that cannot go on.
@@ -19,11 +19,16 @@ pub enum ResumeError {
     Campaign(#[from] CampaignError),
 }
 
-/// What the stored runs of a campaign came to, and whether the last of them ended it.
+/// What the stored runs of a campaign came to, each of which `see` is shown, and whether the last of them ended it.
 ///
 /// The first run of each violated property is executed again, for what is not stored of it, and so is the last run: if
 /// one of them is not what it was, the campaign must not go on.
-pub fn resume(store: &Store, place: Place, campaign: &Campaign<'_>) -> Result<(Summary, bool), ResumeError> {
+pub fn resume(
+    store: &Store,
+    place: Place,
+    campaign: &Campaign<'_>,
+    see: &mut dyn FnMut(&Record),
+) -> Result<(Summary, bool), ResumeError> {
     let mut summary = Summary::default();
     let mut firsts: BTreeMap<Property, (u64, u64)> = BTreeMap::new();
     let mut last = None;
@@ -35,6 +40,7 @@ pub fn resume(store: &Store, place: Place, campaign: &Campaign<'_>) -> Result<(S
         summary.count(record.index, &record.outcome);
         summary.blame(&record.bugs);
         last = Some(this);
+        see(&record);
     })?;
     for (property, (index, fingerprint)) in firsts {
         let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;

@@ -33,7 +33,7 @@ fn description(seed: u64) -> Description {
 fn go_on(path: &Path, bench: &Bench, campaign: &Campaign<'_>, most: u64) -> Summary {
     let mut store = Store::open(path).expect("a store");
     let place = store.place(&description(campaign.seed.0)).expect("a place");
-    let (so_far, _) = resume(&store, place, campaign).expect("it goes on");
+    let (so_far, _) = resume(&store, place, campaign, &mut |_| ()).expect("it goes on");
     assert_eq!(so_far.runs, place.stored);
     bench.stop.store(false, Ordering::Relaxed);
     let writer = store.writer(place, (bench.entry.mutations)());
@@ -101,7 +101,7 @@ fn a_run_that_is_not_what_was_stored_stops_the_campaign() {
     store.db().execute("UPDATE runs SET fingerprint = 1 WHERE run = 49", []).expect("a change");
     let place = store.place(&description(campaign.seed.0)).expect("a place");
     assert_eq!(place, Place { id: 1, stored: 50 });
-    let error = resume(&store, place, &campaign).unwrap_err();
+    let error = resume(&store, place, &campaign, &mut |_| ()).unwrap_err();
     assert!(matches!(error, ResumeError::Campaign(_)));
     assert!(error.to_string().starts_with("run 49 is not the run that was stored"), "{error}");
 }
@@ -166,7 +166,7 @@ fn a_store_that_was_cut_off_says_so() {
         let read = || -> Result<(), ResumeError> {
             let mut store = Store::open(&path)?;
             let place = store.place(&description(7))?;
-            resume(&store, place, &campaign).map(drop)
+            resume(&store, place, &campaign, &mut |_| ()).map(drop)
         };
         let error = read().unwrap_err().to_string();
         assert!(error.contains("it is damaged") || error.contains("it is no database"), "{left}: {error}");

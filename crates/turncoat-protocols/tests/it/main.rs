@@ -1,5 +1,6 @@
 //! Stories of the protocols, runs at random, and their tables of lies.
 
+mod by_hand;
 mod chain;
 mod mutations;
 mod stage;

@@ -1,0 +1,92 @@
+// The page: which screen is shown, in light or dark, and what is said to everybody.
+import { html, render, useEffect, useMemo, useState } from "./vendor/standalone.module.js";
+import { alone, api } from "./api.js";
+import { CampaignScreen } from "./campaign.js";
+import { Catalogue } from "./catalogue.js";
+import { Explorer } from "./explorer.js";
+import { HomeScreen } from "./home.js";
+
+/** @import { Home, Open } from "./types.js" */
+
+/**
+ * What screens can ask of the page.
+ * @typedef {object} Page
+ * @property {(words: string) => void} say to those who listen
+ * @property {(error: Error) => void} fail
+ * @property {(hash: string) => void} here writes down where we are, for a reload
+ * @property {(what: Open) => Promise<void>} open a session, and shows it
+ * @property {() => void} theme
+ */
+
+const route = () => location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
+
+function App() {
+  const [at, setAt] = useState(route);
+  const [home, setHome] = useState(/** @type {Home | null} */ (null));
+  const [said, say] = useState("");
+  const [error, setError] = useState("");
+  const fail = (/** @type {Error} */ error) => setError(error.message);
+
+  useEffect(() => {
+    const turn = () => {
+      setAt(route());
+      setError("");
+    };
+    addEventListener("hashchange", turn);
+    return () => removeEventListener("hashchange", turn);
+  }, []);
+  const [screen] = at;
+  const rest = useMemo(() => at.slice(1), [at]);
+  useEffect(() => {
+    if (screen !== "run" || !home) api.home().then((home) => begin(home, setHome), fail);
+  }, [screen]);
+
+  /** @type {Page} */
+  const page = useMemo(
+    () => ({
+      say,
+      fail,
+      here: (hash) => history.replaceState(null, "", hash),
+      open: async (what) => {
+        try {
+          location.hash = `#/run/${(await api.open(what)).session}/0/0`;
+        } catch (error) {
+          fail(/** @type {Error} */ (error));
+        }
+      },
+      theme: () => {
+        const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+        wear(theme);
+        localStorage.setItem("turncoat theme", theme);
+      },
+    }),
+    [],
+  );
+  const refresh = () => api.home().then(setHome, fail);
+  return html`
+    ${screen === "run"
+      ? html`<${Explorer} key=${rest[0]} page=${page} route=${rest} />`
+      : home && html`
+        ${screen === "bugs" && html`<${Catalogue} page=${page} home=${home} />`}
+        ${screen === "campaign" && html`<${CampaignScreen} page=${page} id=${rest[0]} />`}
+        ${screen === "" && html`<${HomeScreen} page=${page} home=${home} refresh=${refresh} />`}`}
+    <div class="said" aria-live="polite">${said}</div>
+    ${error && html`<div class="error" role="alert"><p>${error}</p><button onClick=${() => setError("")}>Close</button></div>`}`;
+}
+
+/** Shows the session that the command line asked for, unless the address names a screen. @param {Home} home @param {(home: Home) => void} setHome */
+function begin(home, setHome) {
+  setHome(home);
+  if (location.hash || !home.first) return;
+  const run = alone?.run;
+  const at = run ? run.violations[0]?.at ?? run.steps.length : 0;
+  location.replace(`#/run/${home.first}/${run?.run ?? 0}/${at}`);
+}
+
+/** @param {string} theme */
+function wear(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+
+wear(localStorage.getItem("turncoat theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+render(html`<${App} />`, /** @type {Element} */ (document.getElementById("app")));

@@ -1,0 +1,54 @@
+// What of the run the chart shows.
+import { html } from "./vendor/standalone.module.js";
+import { Menu, memo, toggled, typed } from "./parts.js";
+
+/** @import { Run } from "./types.js" */
+/** @import { Options as Shown } from "./model.js" */
+/** @import { Commands } from "./commands.js" */
+
+/** @param {{ on: boolean, flip: () => void, children: unknown }} props */
+const Switch = ({ on, flip, children }) => html`<button aria-pressed=${on} onClick=${flip}>${children}</button>`;
+
+/** @param {{ name: string, on: boolean, flip: () => void }} props */
+const Tick = ({ name, on, flip }) => html`<label><input type="checkbox" checked=${on} onChange=${flip} /> ${name}</label>`;
+
+/** @param {{ run: Run, options: Shown, list: boolean, does: Commands }} props */
+function Bar({ run, options, list, does }) {
+  const change = (/** @type {Partial<Shown>} */ part) => does.set({ options: { ...options, ...part } });
+  const kinds = [...new Set(run.arrows.map(({ kind }) => kind))].sort();
+  const views = [...new Set(run.arrows.flatMap(({ view }) => (view === null ? [] : [view])))].sort((a, b) => a - b);
+  const filtered = options.kinds.length + options.nodes.length + (options.view === null ? 0 : 1);
+  return html`
+    <div class="options">
+      <${Switch} on=${list} flip=${() => does.set({ list: !list })}>List<//>
+      <${Switch} on=${options.axis === "time"} flip=${() => change({ axis: options.axis === "time" ? "step" : "time" })}>Time axis<//>
+      <${Switch} on=${options.level} flip=${() => change({ level: !options.level })}>Level arrows<//>
+      <${Switch} on=${options.fold} flip=${() => change({ fold: !options.fold })}>Fold broadcasts<//>
+      <${Switch} on=${options.effect} flip=${() => change({ effect: !options.effect })}>Only with effect<//>
+      <${Switch} on=${options.notes} flip=${() => change({ notes: !options.notes })}>Notes<//>
+      <${Menu} name="Filter the chart" title=${filtered ? `Filter (${filtered})` : "Filter"}>
+        <fieldset>
+          <legend>Kinds</legend>
+          ${kinds.map((kind) => html`
+            <${Tick} name=${kind} on=${!options.kinds.includes(kind)} flip=${() => change({ kinds: toggled(options.kinds, kind) })} />`)}
+        </fieldset>
+        <fieldset>
+          <legend>Lifelines</legend>
+          ${run.lifelines.map(({ name }, i) => html`
+            <${Tick} name=${name} on=${!options.nodes.includes(i)} flip=${() => change({ nodes: toggled(options.nodes, i) })} />`)}
+        </fieldset>
+        <label>View
+          <select onChange=${typed((view) => change({ view: view === "" ? null : Number(view) }))}>
+            <option value="" selected=${options.view === null}>all</option>
+            ${views.map((view) => html`<option value=${view} selected=${view === options.view}>${view}</option>`)}
+          </select>
+        </label>
+      <//>
+      <span class="zoom">
+        <button aria-label="Smaller rows" onClick=${() => change({ zoom: Math.max(0.4, options.zoom / 1.2) })}>−</button>
+        <button aria-label="Larger rows" onClick=${() => change({ zoom: Math.min(2.5, options.zoom * 1.2) })}>+</button>
+      </span>
+    </div>`;
+}
+
+export const Options = memo(Bar);

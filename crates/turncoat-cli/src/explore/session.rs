@@ -1,0 +1,216 @@
+//! A session: a scenario, and runs of it, each a list of choices.
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde::Serialize;
+use turncoat_core::ids::NodeSet;
+use turncoat_core::outcome::Violation;
+use turncoat_core::runner::Entry;
+use turncoat_core::scenario::Scenario;
+use turncoat_core::schedule::Action;
+use turncoat_core::session::Session as Hand;
+use turncoat_lab::suite::Bug;
+
+use super::Trouble;
+use crate::registry;
+
+/// The most choices that one command makes.
+const MOST: usize = 50_000;
+
+/// The most runs of a session.
+const RUNS: usize = 64;
+
+/// A scenario, and runs of it.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(super) title: String,
+    /// What it shows, in a line.
+    pub(super) about: String,
+    pub(super) entry: Entry,
+    pub(super) scenario: Scenario,
+    pub(super) runs: Vec<Chosen>,
+}
+
+/// What was chosen in a run.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub(super) name: String,
+    /// The run that it was forked from, and where.
+    pub(super) from: Option<(usize, usize)>,
+    pub(super) actions: Vec<Action>,
+    /// What it violates first.
+    pub(super) violation: Option<String>,
+}
+
+/// Where an answer leads.
+#[derive(Debug, Serialize)]
+pub(super) struct Place {
+    pub(super) run: usize,
+    pub(super) at: usize,
+    pub(super) note: Option<String>,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Until {
+    Decision,
+    ViewChange,
+    Violation,
+    End,
+    Steps,
+}
+
+impl Session {
+    /// The witness of a known bug.
+    pub(crate) fn bug(bug: Bug) -> Result<Self> {
+        let session = Self::of(bug.id, &bug.witness)?;
+        Ok(Self { about: bug.facts.title, ..session })
+    }
+
+    /// The run of a scenario, from its first choice to its last.
+    pub(crate) fn of(title: String, scenario: &Scenario) -> Result<Self> {
+        let entry = registry::protocol(&scenario.protocol.name)?;
+        let (outcome, recording) = entry.runner().record(scenario)?;
+        let violation = outcome.violations.first().map(|violation| violation.property.to_string());
+        let chosen =
+            Chosen { name: "as it was".to_owned(), from: None, actions: recording.script, violation };
+        Ok(Self {
+            title,
+            about: entry.about.to_owned(),
+            entry,
+            scenario: scenario.clone(),
+            runs: vec![chosen],
+        })
+    }
+
+    /// A run in which nothing has been chosen yet.
+    pub(crate) fn fresh(title: String, scenario: &Scenario) -> Result<Self> {
+        let entry = registry::protocol(&scenario.protocol.name)?;
+        entry.session(scenario)?;
+        let chosen = Chosen { name: "by hand".to_owned(), from: None, actions: Vec::new(), violation: None };
+        Ok(Self {
+            title,
+            about: entry.about.to_owned(),
+            entry,
+            scenario: scenario.clone(),
+            runs: vec![chosen],
+        })
+    }
+
+    pub(super) fn chosen(&self, run: usize, at: usize) -> Result<&[Action], Trouble> {
+        let chosen = self.runs.get(run).ok_or_else(|| Trouble::Missing(format!("there is no run {run}")))?;
+        let choices = chosen.actions.len();
+        chosen.actions.get(..at).ok_or_else(|| {
+            Trouble::Missing(format!("there is no place {at}: run {run} has {choices} choices"))
+        })
+    }
+
+    /// A run up to a place, to go on from there.
+    pub(super) fn replay(&self, run: usize, at: usize) -> Result<Box<dyn Hand>, Trouble> {
+        let mut hand = self.begin()?;
+        for action in self.chosen(run, at)? {
+            hand.apply(action).map_err(|error| Trouble::Refused(format!("`{action}`: {error}")))?;
+        }
+        Ok(hand)
+    }
+
+    /// A run before its first choice.
+    pub(super) fn begin(&self) -> Result<Box<dyn Hand>, Trouble> {
+        self.entry.session(&self.scenario).map_err(|error| Trouble::Refused(error.to_string()))
+    }
+
+    /// Makes a choice. In the past, another one than before starts a new run.
+    pub(super) fn act(&mut self, run: usize, at: usize, line: &str) -> Result<Place, Trouble> {
+        let action: Action = line.parse().map_err(Trouble::Bad)?;
+        let mut hand = self.replay(run, at)?;
+        hand.apply(&action).map_err(|error| Trouble::Refused(error.to_string()))?;
+        self.extend(run, at, &*hand, None)
+    }
+
+    /// Lets time pass until something happens.
+    pub(super) fn go(&mut self, run: usize, at: usize, until: Until, steps: usize) -> Result<Place, Trouble> {
+        let mut hand = self.replay(run, at)?;
+        let seats = hand.standings().len();
+        let views = |hand: &dyn Hand| (0..seats).map(|seat| hand.view(seat)).collect::<Vec<_>>();
+        let before = (hand.commits(), views(&*hand), hand.violations().len());
+        let (mut left, mut note) = (MOST, None);
+        let happened = |hand: &dyn Hand| match until {
+            Until::Decision => hand.commits() > before.0,
+            Until::ViewChange => views(hand) != before.1,
+            Until::Violation => hand.violations().len() > before.2,
+            Until::End => false,
+            Until::Steps => hand.script().len() >= at + steps,
+        };
+        if matches!(until, Until::End) && !hand.is_calm() {
+            hand.apply(&Action::Calm).map_err(|error| Trouble::Refused(error.to_string()))?;
+        }
+        while !happened(&*hand) {
+            if left == 0 || !hand.go_on() {
+                let why = if left == 0 { "that may take for ever" } else { "nothing more can happen" };
+                note = (!matches!(until, Until::End)).then(|| format!("stopped: {why}"));
+                break;
+            }
+            left -= 1;
+        }
+        self.extend(run, at, &*hand, note)
+    }
+
+    /// A second run with the choices up to a place.
+    pub(super) fn fork(&mut self, run: usize, at: usize, name: &str) -> Result<Place, Trouble> {
+        let actions = self.chosen(run, at)?.to_vec();
+        let hand = self.replay(run, at)?;
+        self.add(Chosen { name: name.to_owned(), from: Some((run, at)), actions, violation: first(&*hand) })
+    }
+
+    /// The same choices, with other liars.
+    pub(super) fn with_liars(&self, liars: NodeSet) -> Result<Self, Trouble> {
+        let liars: Vec<String> = liars.iter().map(|node| node.to_string()).collect();
+        let scenario = self.scenario.with("adversary.byzantine", liars.into());
+        let scenario = scenario.map_err(|error| Trouble::Refused(error.to_string()))?;
+        let mut session = Self { scenario, ..self.clone() };
+        for run in 0..session.runs.len() {
+            let hand = session.replay(run, session.runs[run].actions.len())?;
+            session.runs[run].violation = first(&*hand);
+        }
+        Ok(session)
+    }
+
+    fn extend(
+        &mut self,
+        run: usize,
+        at: usize,
+        hand: &dyn Hand,
+        note: Option<String>,
+    ) -> Result<Place, Trouble> {
+        let actions = hand.script();
+        let before = &self.runs[run].actions;
+        let (now, violation) = (actions.len(), first(hand));
+        if before.starts_with(actions) {
+            return Ok(Place { run, at: now, note });
+        }
+        let actions = actions.to_vec();
+        if before.len() == at {
+            let chosen = &mut self.runs[run];
+            (chosen.actions, chosen.violation) = (actions, violation);
+            return Ok(Place { run, at: now, note });
+        }
+        let name = format!("from {at}");
+        let place = self.add(Chosen { name, from: Some((run, at)), actions, violation })?;
+        Ok(Place { note, ..place })
+    }
+
+    fn add(&mut self, chosen: Chosen) -> Result<Place, Trouble> {
+        if self.runs.len() >= RUNS {
+            return Err(Trouble::Refused(format!("a session has at most {RUNS} runs")));
+        }
+        let at = chosen.actions.len();
+        self.runs.push(chosen);
+        Ok(Place { run: self.runs.len() - 1, at, note: None })
+    }
+}
+
+/// What is violated first.
+fn first(hand: &dyn Hand) -> Option<String> {
+    hand.violations().first().map(|Violation { property, .. }| property.to_string())
+}

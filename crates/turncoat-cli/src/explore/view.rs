@@ -1,0 +1,447 @@
+//! A run as a whole.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use turncoat_core::ids::{NodeSet, SeatName};
+use turncoat_core::node::Cluster;
+use turncoat_core::outcome::Violation;
+use turncoat_core::part::Change;
+use turncoat_core::record::{Arrival, Falsehood, Loss, Recording, SentCopy, What};
+use turncoat_core::schedule::{Action, Coordinates};
+use turncoat_lab::explain::{Board, Decided, Sign};
+
+use super::Trouble;
+use super::session::{Chosen, Session};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Run {
+    session: String,
+    run: usize,
+    title: String,
+    protocol: &'static str,
+    about: String,
+    cluster: Size,
+    lifelines: Vec<Lifeline>,
+    runs: Vec<Branch>,
+    steps: Vec<Step>,
+    arrows: Vec<Arrow>,
+    marks: Vec<Mark>,
+    splits: Vec<Split>,
+    values: Vec<String>,
+    violations: Vec<Violated>,
+    read_only: bool,
+}
+
+#[derive(Serialize)]
+struct Size {
+    n: usize,
+    f: usize,
+    clients: usize,
+    quorum: usize,
+}
+
+#[derive(Serialize)]
+struct Lifeline {
+    name: SeatName,
+    client: bool,
+    byzantine: bool,
+}
+
+#[derive(Serialize)]
+struct Branch {
+    name: String,
+    from: Option<usize>,
+    at: usize,
+    choices: usize,
+    violation: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    action: String,
+    what: String,
+    words: String,
+    time: u64,
+    lifeline: Option<usize>,
+    arrow: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Arrow {
+    name: String,
+    from: usize,
+    to: usize,
+    sent: usize,
+    end: Option<usize>,
+    fate: &'static str,
+    heeded: bool,
+    held: bool,
+    kind: &'static str,
+    view: Option<u32>,
+    slot: Option<u32>,
+    label: String,
+    text: String,
+    values: Vec<usize>,
+    lie: Option<Lie>,
+}
+
+#[derive(Serialize)]
+struct Lie {
+    words: String,
+    changes: Vec<Change>,
+}
+
+#[derive(Serialize)]
+struct Mark {
+    lifeline: Option<usize>,
+    at: usize,
+    sign: &'static str,
+    text: String,
+    value: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Split {
+    from: usize,
+    to: Option<usize>,
+    side: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Violated {
+    property: String,
+    rule: &'static str,
+    at: usize,
+    detail: String,
+    nodes: Vec<String>,
+    slot: Option<u32>,
+}
+
+/// A run made again, choice by choice.
+pub(super) struct Made {
+    pub(super) board: Board,
+    pub(super) recording: Recording,
+    pub(super) lifelines: Vec<SeatName>,
+    /// What was so after each choice; the first is the start.
+    after: Vec<After>,
+    /// When replicas came into other views: the choice, the lifeline, the view.
+    views: Vec<(usize, SeatName, u32)>,
+}
+
+struct After {
+    steps: u64,
+    events: usize,
+    copies: usize,
+    time: u64,
+}
+
+impl Made {
+    /// Makes the choices up to a place.
+    pub(super) fn of(session: &Session, run: usize, at: usize) -> Result<Self, Trouble> {
+        let mut hand = session.begin()?;
+        let seats: Vec<SeatName> = hand.standings().iter().map(|standing| standing.seat).collect();
+        let now = |hand: &dyn turncoat_core::session::Session| {
+            let (events, copies) = hand.recorded();
+            After { steps: hand.steps(), events, copies, time: hand.time().0 }
+        };
+        let mut seen: Vec<_> = (0..seats.len()).map(|seat| hand.view(seat)).collect();
+        let (mut after, mut views) = (vec![now(&*hand)], Vec::new());
+        for (i, action) in session.chosen(run, at)?.iter().enumerate() {
+            hand.apply(action).map_err(|error| Trouble::Refused(format!("`{action}`: {error}")))?;
+            after.push(now(&*hand));
+            for (seat, known) in seen.iter_mut().enumerate() {
+                // Only who did something can have changed.
+                if place(action).is_none_or(|who| who.node == seats[seat].node) {
+                    let view = hand.view(seat);
+                    if view != *known {
+                        views.extend(view.map(|view| (i + 1, seats[seat], view.0)));
+                        *known = view;
+                    }
+                }
+            }
+        }
+        let (outcome, recording) = hand.stop();
+        let board = Board::of(&session.entry, &session.scenario, outcome, recording.clone());
+        let lifelines = board.chart.lifelines.iter().map(|lifeline| lifeline.name).collect();
+        Ok(Self { board, recording, lifelines, after, views })
+    }
+
+    pub(super) fn lifeline(&self, seat: SeatName) -> usize {
+        self.lifelines.iter().position(|&other| other == seat).unwrap_or_default()
+    }
+
+    /// The choice in which an event happened.
+    pub(super) fn choice(&self, step: u64) -> usize {
+        self.after.partition_point(|after| after.steps < step).min(self.after.len() - 1)
+    }
+
+    /// The names of messages that were under way, each with its row.
+    fn named(&self) -> BTreeMap<String, usize> {
+        let under_way = self.recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
+        under_way.map(|(row, copy)| (name(copy), row)).collect()
+    }
+
+    fn steps(&self, actions: &[Action], named: &BTreeMap<String, usize>) -> Vec<Step> {
+        let step = |(i, action): (usize, &Action)| {
+            let arrow = message(action).and_then(|message| named.get(&message.to_string()).copied());
+            let label = arrow.map_or("a message", |row| &self.board.chart.arrows[row].label);
+            let line = action.to_string();
+            Step {
+                words: self.words(i + 1, action, label, arrow),
+                what: line.split(' ').next().unwrap_or_default().to_owned(),
+                action: line,
+                time: self.after[i + 1].time,
+                lifeline: place(action).map(|seat| self.lifeline(seat)),
+                arrow,
+            }
+        };
+        actions.iter().enumerate().map(step).collect()
+    }
+
+    /// A choice in plain words.
+    fn words(&self, at: usize, action: &Action, label: &str, arrow: Option<usize>) -> String {
+        let copy = arrow.and_then(|row| self.recording.copies.get(row));
+        let lie = if copy.is_some_and(|copy| copy.lie.is_some()) { ", a lie" } else { "" };
+        match action {
+            Action::Deliver(Coordinates { src, dst, .. }) => {
+                let ignored =
+                    matches!(copy.map(|copy| copy.arrival), Some(Arrival::Delivered { heeded: false, .. }));
+                let ignored = if ignored { ", and ignores it" } else { "" };
+                format!("{dst} receives {label} from {src}{lie}{ignored}")
+            }
+            Action::Drop(Coordinates { src, dst, .. }) => format!("{label} from {src} to {dst} is lost"),
+            Action::Duplicate(Coordinates { src, dst, .. }) => {
+                format!("{label} from {src} to {dst} is under way twice")
+            }
+            Action::Mutate(Coordinates { src, dst, .. }, name, _) => {
+                format!("{src} lies to {dst}: {name}, so that it says {label}")
+            }
+            Action::Edit(Coordinates { src, dst, .. }, field, value) => {
+                format!("{src} lies to {dst}: {field} is {value}, so that it says {label}")
+            }
+            Action::Delay(Coordinates { src, dst, .. }, ticks) => {
+                format!("{label} from {src} to {dst} takes {ticks} ticks longer")
+            }
+            Action::Split(side) => format!("the network splits: {side} against the others"),
+            Action::Heal => "the network is whole again".to_owned(),
+            Action::Fire(seat, _) => {
+                let events = &self.recording.events[self.after[at - 1].events..self.after[at].events];
+                let fired = events.iter().find_map(|event| match &event.what {
+                    What::Fire { timer, .. } => Some(timer.as_str()),
+                    _ => None,
+                });
+                format!("the timer {} of {seat} fires", fired.unwrap_or_default())
+            }
+            Action::Suspect(seat) => format!("{seat} turns against its leader"),
+            Action::Crash(seat) => format!("{seat} stops"),
+            Action::Restart(seat, true) => format!("{seat} starts again"),
+            Action::Restart(seat, false) => format!("{seat} starts again, and remembers nothing"),
+            Action::Wait => "what was planned for this moment happens".to_owned(),
+            Action::Calm => "the network is calm from now on".to_owned(),
+        }
+    }
+
+    fn arrows(&self, actions: &[Action], named: &BTreeMap<String, usize>) -> Vec<Arrow> {
+        let mut ends: Vec<Option<usize>> = vec![None; self.recording.copies.len()];
+        for (i, action) in actions.iter().enumerate() {
+            let row = message(action).and_then(|message| named.get(&message.to_string()).copied());
+            let ends_it = match action {
+                Action::Deliver(_) | Action::Drop(_) => true,
+                Action::Mutate(..) => row.is_some_and(|row| fate(&self.recording.copies[row]) == "withheld"),
+                _ => false,
+            };
+            if let Some(row) = row.filter(|_| ends_it) {
+                ends[row] = Some(i + 1);
+            }
+        }
+        let arrow = |(row, (copy, drawn)): (usize, (&SentCopy, &turncoat_lab::explain::Arrow))| {
+            let sent = self.after.partition_point(|after| after.copies <= row).min(self.after.len() - 1);
+            let fate = fate(copy);
+            let end = ends[row].or_else(|| (fate != "underway").then_some(sent));
+            let changes = match &copy.lie {
+                Some(Falsehood::Changed(changes)) => changes.clone(),
+                _ => Vec::new(),
+            };
+            let lie = copy.lie.as_ref();
+            Arrow {
+                name: name(copy),
+                from: drawn.from,
+                to: drawn.to,
+                sent,
+                end,
+                fate,
+                heeded: !drawn.ignored(),
+                held: copy.held,
+                kind: copy.kind,
+                view: copy.round.map(|round| round.view.0),
+                slot: copy.slot.map(|slot| slot.0),
+                label: drawn.label.clone(),
+                text: copy.text.clone(),
+                values: drawn.values.clone(),
+                lie: lie.map(|_| Lie { words: drawn.lie.clone().unwrap_or_default(), changes }),
+            }
+        };
+        self.recording.copies.iter().zip(&self.board.chart.arrows).enumerate().map(arrow).collect()
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |mark: &turncoat_lab::explain::Mark| {
+            let at = match mark.event {
+                Some(event) => self.after.partition_point(|after| after.events <= event),
+                None => self.choice(mark.step),
+            };
+            let (sign, value) = match mark.sign {
+                Sign::Timer => ("timer", None),
+                Sign::Decision(value) => ("decision", value),
+                Sign::Completion => ("completion", None),
+                Sign::Stop => ("stop", None),
+                Sign::Note => ("note", None),
+                Sign::Violation => ("violation", None),
+            };
+            let at = at.min(self.after.len() - 1);
+            Mark { lifeline: mark.lifeline, at, sign, text: mark.text.clone(), value }
+        };
+        let view = |&(at, seat, view): &(usize, SeatName, u32)| Mark {
+            lifeline: Some(self.lifeline(seat)),
+            at,
+            sign: "view",
+            text: format!("view {view}"),
+            value: None,
+        };
+        let mut marks: Vec<Mark> = self.board.chart.marks.iter().map(mark).collect();
+        marks.extend(self.views.iter().map(view));
+        marks.sort_by_key(|mark| mark.at);
+        marks
+    }
+
+    fn splits(&self, actions: &[Action]) -> Vec<Split> {
+        let mut splits: Vec<Split> = Vec::new();
+        for (i, action) in actions.iter().enumerate() {
+            if !matches!(action, Action::Split(_) | Action::Heal | Action::Calm) {
+                continue;
+            }
+            splits.last_mut().filter(|split| split.to.is_none()).into_iter().for_each(|s| s.to = Some(i + 1));
+            if let Action::Split(side) = action {
+                splits.push(Split { from: i + 1, to: None, side: self.side(*side) });
+            }
+        }
+        splits
+    }
+
+    fn side(&self, side: NodeSet) -> Vec<usize> {
+        let inside = self.lifelines.iter().enumerate().filter(|(_, seat)| side.contains(seat.node));
+        inside.map(|(i, _)| i).collect()
+    }
+
+    fn violations(&self) -> Vec<Violated> {
+        let violated = |(violation, detail): &(Violation, String)| Violated {
+            property: violation.property.to_string(),
+            rule: violation.rule,
+            at: self.choice(violation.step),
+            detail: detail.clone(),
+            nodes: violation.nodes.iter().map(|node| node.to_string()).collect(),
+            slot: violation.slot.map(|slot| slot.0),
+        };
+        self.board.violations.iter().map(violated).collect()
+    }
+
+    /// A text that names events, with the choices instead in which they happened.
+    pub(super) fn renumbered(&self, text: &str) -> String {
+        let mut words = text.split("step ");
+        let first = words.next().unwrap_or_default().to_owned();
+        words.fold(first, |text, rest| {
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            match rest[..digits].parse() {
+                Ok(step) => format!("{text}step {}{}", self.choice(step), &rest[digits..]),
+                Err(_) => format!("{text}step {rest}"),
+            }
+        })
+    }
+
+    pub(super) fn decisions(&self) -> &[Decided] {
+        &self.board.decisions
+    }
+}
+
+/// A run to its last choice.
+pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> Result<Run, Trouble> {
+    let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
+    let actions = session.chosen(run, choices)?;
+    let made = Made::of(session, run, choices)?;
+    let named = made.named();
+    let spec = &session.scenario.cluster;
+    let (n, f, clients) = (spec.n, spec.f, spec.clients);
+    let quorum = (session.entry.quorum)(&Cluster { n, f, clients, ..Cluster::default() });
+    let branch = |chosen: &Chosen| Branch {
+        name: chosen.name.clone(),
+        from: chosen.from.map(|(run, _)| run),
+        at: chosen.from.map_or(0, |(_, at)| at),
+        choices: chosen.actions.len(),
+        violation: chosen.violation.clone(),
+    };
+    let lifeline = |lifeline: &turncoat_lab::explain::Lifeline| Lifeline {
+        name: lifeline.name,
+        client: lifeline.name.node.is_client(),
+        byzantine: lifeline.byzantine,
+    };
+    Ok(Run {
+        session: id.to_owned(),
+        run,
+        title: session.title.clone(),
+        protocol: session.entry.name,
+        about: session.about.clone(),
+        cluster: Size { n, f, clients, quorum },
+        lifelines: made.board.chart.lifelines.iter().map(lifeline).collect(),
+        runs: session.runs.iter().map(branch).collect(),
+        steps: made.steps(actions, &named),
+        arrows: made.arrows(actions, &named),
+        marks: made.marks(),
+        splits: made.splits(actions),
+        values: made.board.chart.values.clone(),
+        violations: made.violations(),
+        read_only,
+    })
+}
+
+/// A copy's name, as in choices.
+pub(super) fn name(copy: &SentCopy) -> String {
+    let SentCopy { src, dst, nth, .. } = *copy;
+    Coordinates { src, dst, kind: copy.kind.to_owned(), nth }.to_string()
+}
+
+/// The message that a choice is about.
+fn message(action: &Action) -> Option<&Coordinates> {
+    match action {
+        Action::Deliver(message)
+        | Action::Drop(message)
+        | Action::Duplicate(message)
+        | Action::Mutate(message, ..)
+        | Action::Edit(message, ..)
+        | Action::Delay(message, _) => Some(message),
+        _ => None,
+    }
+}
+
+/// Where a choice happens, if in one place.
+fn place(action: &Action) -> Option<SeatName> {
+    match action {
+        Action::Fire(seat, _) | Action::Suspect(seat) | Action::Crash(seat) | Action::Restart(seat, _) => {
+            Some(*seat)
+        }
+        Action::Deliver(message) | Action::Drop(message) => Some(message.dst),
+        _ => None,
+    }
+}
+
+/// What became of a copy.
+fn fate(copy: &SentCopy) -> &'static str {
+    match copy.arrival {
+        Arrival::Underway => "underway",
+        Arrival::Delivered { .. } => "delivered",
+        Arrival::Lost { by: Loss::Network, .. } => "lost",
+        Arrival::Lost { by: Loss::Withheld, .. } => "withheld",
+        Arrival::Lost { by: Loss::Down, .. } => "down",
+    }
+}
