@@ -8,6 +8,7 @@ mod config;
 mod corpus;
 mod experiments;
 mod explains;
+mod explore;
 mod help;
 mod lassos;
 mod new;

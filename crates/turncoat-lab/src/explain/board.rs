@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use turncoat_core::ids::SeatName;
-use turncoat_core::outcome::{Outcome, Violation};
+use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::record::{Recording, What};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
@@ -45,7 +45,7 @@ pub struct Decided {
 impl Board {
     /// That of a recorded run.
     pub fn of(entry: &Entry, scenario: &Scenario, outcome: Outcome, recording: Recording) -> Self {
-        let run = Run::new(entry, scenario, outcome, recording);
+        let mut run = Run::new(entry, scenario, outcome, recording);
         let chart = Chart::of(&run, run.violated()).labelled(&run.names);
         let mut requests = run.recording.events.iter().filter_map(|event| match &event.what {
             What::Commit { requests, .. } => {
@@ -60,6 +60,10 @@ impl Board {
             Decided { seat, slot: slot.0, name, value: run.names.number(id), requests, voters, step }
         };
         let decisions = run.decisions().into_iter().map(decided).collect();
+        // Whatever else went wrong, this is what decisions are compared for.
+        if let Some(agreement) = run.outcome.violation(Property::Agreement).cloned() {
+            run.violation = Some(agreement);
+        }
         let conflict = run.conflicting();
         let arithmetic = conflict.map(|(one, two)| run.disagreement(&one, &two)).unwrap_or_default();
         let violations = run.outcome.violations.iter();

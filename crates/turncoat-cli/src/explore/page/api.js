@@ -76,7 +76,7 @@ function page({ run, moments, story }) {
   };
   return {
     home: async () => home,
-    run: async () => ({ ...run, readOnly: true, runs: run.runs.map((branch, i) => (i === run.run ? branch : { ...branch, choices: 0 })) }),
+    run: async () => ({ ...run, run: 0, runs: [{ ...run.runs[run.run], from: null }], readOnly: true }),
     moment: async (_session, _run, at) => moments.findLast((moment) => moment.at <= at) ?? moments[0],
     story: async () => story,
     open: refuse, close: refuse, liars: refuse, lies: refuse, act: refuse, go: refuse, fork: refuse, hunt: refuse, stop: refuse,

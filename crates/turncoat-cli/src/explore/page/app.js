@@ -38,7 +38,11 @@ function App() {
   const [screen] = at;
   const rest = useMemo(() => at.slice(1), [at]);
   useEffect(() => {
-    if (screen !== "run" || !home) api.home().then((home) => begin(home, setHome), fail);
+    if (screen === "run") return;
+    api.home().then((home) => {
+      setHome(home);
+      begin(home);
+    }, fail);
   }, [screen]);
 
   /** @type {Page} */
@@ -63,24 +67,25 @@ function App() {
     [],
   );
   const refresh = () => api.home().then(setHome, fail);
+  /** @type {Record<string, () => unknown>} */
+  const screens = {
+    run: () => html`<${Explorer} key=${rest[0]} page=${page} route=${rest} />`,
+    campaign: () => html`<${CampaignScreen} page=${page} id=${rest[0]} />`,
+    bugs: () => home && html`<${Catalogue} page=${page} home=${home} />`,
+    home: () => home && html`<${HomeScreen} page=${page} home=${home} refresh=${refresh} />`,
+  };
   return html`
-    ${screen === "run"
-      ? html`<${Explorer} key=${rest[0]} page=${page} route=${rest} />`
-      : home && html`
-        ${screen === "bugs" && html`<${Catalogue} page=${page} home=${home} />`}
-        ${screen === "campaign" && html`<${CampaignScreen} page=${page} id=${rest[0]} />`}
-        ${screen === "" && html`<${HomeScreen} page=${page} home=${home} refresh=${refresh} />`}`}
+    ${(screens[screen] ?? screens.home)()}
     <div class="said" aria-live="polite">${said}</div>
     ${error && html`<div class="error" role="alert"><p>${error}</p><button onClick=${() => setError("")}>Close</button></div>`}`;
 }
 
-/** Shows the session that the command line asked for, unless the address names a screen. @param {Home} home @param {(home: Home) => void} setHome */
-function begin(home, setHome) {
-  setHome(home);
+/** Shows the session that the command line asked for, unless the address names a screen. @param {Home} home */
+function begin(home) {
   if (location.hash || !home.first) return;
   const run = alone?.run;
   const at = run ? run.violations[0]?.at ?? run.steps.length : 0;
-  location.replace(`#/run/${home.first}/${run?.run ?? 0}/${at}`);
+  location.replace(`#/run/${home.first}/0/${at}`);
 }
 
 /** @param {string} theme */

@@ -1,7 +1,7 @@
 // All known bugs, by protocol, each with a witness to open.
 import { html, useState } from "./vendor/standalone.module.js";
 import { TopBar } from "./home.js";
-import { Filter, fits } from "./parts.js";
+import { Filter, fits } from "./lists.js";
 
 /** @import { BugInfo, Home } from "./types.js" */
 /** @import { Page } from "./app.js" */

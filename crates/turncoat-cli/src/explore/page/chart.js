@@ -2,14 +2,15 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/standalone.module.js";
 import { Bands, HereTag, Row, Signs, Stroke, Waiting, column, hasSigns } from "./drawing.js";
 import { Head } from "./head.js";
+import { LongList, rem } from "./lists.js";
 import { arrowIn, cone, layout, rowAt, rowIn, told } from "./model.js";
 import { Options } from "./options.js";
 import { Overview } from "./overview.js";
-import { LongList, memo, rem } from "./parts.js";
+import { memo } from "./parts.js";
 
 /** @import { Mark, Moment, Run } from "./types.js" */
-/** @import { Layout, Options as Shown, Selection } from "./model.js" */
 /** @import { Commands } from "./commands.js" */
+/** @import { Layout, Options as Shown, Selection } from "./model.js" */
 
 /**
  * @typedef {object} Props
@@ -57,13 +58,16 @@ function Drawing({ run, marks, at, moment, selected, focus, options, does }) {
   const { top, width, height, look } = useSight(scroller, goals);
 
   const shown = run.lifelines.map((_, i) => i).filter((i) => !options.nodes.includes(i));
-  const digits = `${run.steps.length}`.length + `${run.steps.at(-1)?.time ?? 0}`.length;
+  const digits = `${run.steps.length}`.length * (options.fold ? 2 : 1) + `${run.steps.at(-1)?.time ?? 0}`.length;
   const columns = column(shown, width, em, digits);
   const place = { run, plan, columns, line, em, at, level: options.level };
 
   const highlit = pointed ?? selected;
   const lit = useMemo(() => cone(run, highlit), [run, highlit]);
-  const rowDim = (/** @type {number} */ row) => lit !== null && !rowIn(lit, row ? run.steps[row - 1].lifeline : null, row);
+  const rowDim = (/** @type {number} */ row) => {
+    const { lifeline, arrow } = run.steps[row - 1] ?? { lifeline: null, arrow: null };
+    return lit !== null && !(arrow !== null && arrow === highlit.arrow) && !rowIn(lit, lifeline, row);
+  };
   const arrowDim = (/** @type {number} */ i) => lit !== null && i !== highlit.arrow && !arrowIn(lit, run.arrows[i]);
 
   const first = Math.max(0, rowAt(plan, top / line) - 1);
@@ -95,7 +99,8 @@ function Drawing({ run, marks, at, moment, selected, focus, options, does }) {
                   x1=${columns.x[i]} x2=${columns.x[i]} y1=${top} y2=${bottom} />`)}
               ${rows.map((row) => html`<${Row} ...${place} row=${row} dim=${rowDim(row)} chosen=${row === selected.step} />`)}
               ${last === plan.rows.length - 1 && html`<${Waiting} ...${place} chosen=${selected.arrow} />`}
-              ${plan.arrows(first, last).map((i) => html`<${Stroke} ...${place} i=${i} dim=${arrowDim(i)} chosen=${i === highlit.arrow} />`)}
+              ${plan.arrows(first, last).map((i) => html`
+                <${Stroke} ...${place} i=${i} dim=${arrowDim(i)} chosen=${i === highlit.arrow} />`)}
               ${rows.filter((row) => hasSigns(run, marks, row)).map((row) => html`
                 <${Signs} ...${place} marks=${marks.get(row) ?? []} row=${row} dim=${rowDim(row)} />`)}
               ${at < run.steps.length && html`

@@ -138,9 +138,9 @@ export function commands(view, set, { say, fail, visit }) {
     },
     fire() {
       const { run, moment, focus } = view();
-      const armed = (moment?.seats ?? []).flatMap((seat, i) => (focus === null || focus === i ? seat.timers.map((timer) => ({ i, timer })) : []));
-      const [next] = armed.sort((a, b) => a.timer.at - b.timer.at);
-      if (next) act(`fire ${run.lifelines[next.i].name} ${next.timer.name}`);
+      const armed = (moment?.seats ?? []).flatMap(({ timers }, i) => timers.map((timer) => ({ ...timer, i })));
+      const [next] = armed.filter(({ i }) => focus === null || focus === i).sort((a, b) => a.at - b.at);
+      if (next) act(`fire ${run.lifelines[next.i].name} ${next.name}`);
       else say("no timer is armed");
     },
     fork: () => !idle() && set({ dialog: { kind: "fork" } }),

@@ -1,8 +1,9 @@
 // What is asked in a window of its own: which lie, how long a delay, the name of a fork; and the help sheet.
 import { html, useEffect, useRef, useState } from "./vendor/standalone.module.js";
 import { api } from "./api.js";
+import { filled, typed } from "./forms.js";
 import { keys } from "./keys.js";
-import { Filter, filled, fits, typed } from "./parts.js";
+import { Filter, fits } from "./lists.js";
 
 /** @import { Flying, Lies, Run } from "./types.js" */
 /** @import { Commands, View } from "./commands.js" */
@@ -43,6 +44,7 @@ function LieDialog({ message, run, at, liars, does, fail }) {
       fail(error);
     });
   }, []);
+  useEffect(() => /** @type {HTMLElement | null} */ (document.querySelector("dialog input"))?.focus(), [lies]);
   const names = run.lifelines.map(({ name }) => name);
   const title = `What ${names[message.from]} tells ${names[message.to]}`;
   if (!lies) return html`<${Window} title=${title} does=${does}><p>Looking for lies …</p><//>`;
@@ -118,7 +120,7 @@ function DelayDialog({ message, does }) {
     <${Window} title="Delay a message" does=${does}>
       <p>${message.label}</p>
       <form onSubmit=${submit}>
-        <label>It arrives so many ticks later <input name="ticks" type="number" min="1" value="500" required /></label>
+        <label>It arrives so many ticks later <input name="ticks" type="number" min="1" value="500" required autofocus /></label>
         <button class="primary">Delay</button>
       </form>
     <//>`;
@@ -134,7 +136,7 @@ function ForkDialog({ run, at, does }) {
     <${Window} title=${`Fork at step ${at}`} does=${does}>
       <p>A new run with the first ${at} choices of this one. This one stays as it is.</p>
       <form onSubmit=${submit}>
-        <label>Name <input name="name" required value=${`fork ${run.runs.length}`} /></label>
+        <label>Name <input name="name" required autofocus value=${`fork ${run.runs.length}`} /></label>
         <button class="primary">Fork</button>
       </form>
     <//>`;

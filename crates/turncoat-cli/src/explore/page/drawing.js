@@ -19,7 +19,7 @@ export function column(shown, width, em, digits) {
   const gutter = time + em * 0.3;
   const labels = Math.max(em * 11, Math.min(em * 17, width * 0.36));
   const space = Math.max(em * 2.8, Math.min(em * 9, (width - gutter - labels) / Math.max(1, shown.length)));
-  const label = gutter + space * shown.length + em * 0.5;
+  const label = gutter + space * shown.length + em * 1.2;
   const x = Object.fromEntries(shown.map((lifeline, i) => [lifeline, gutter + space * (i + 0.5)]));
   return { x, space, number, time, label, width: Math.max(width, label + labels - em) };
 }
@@ -65,7 +65,7 @@ function RowLabel({ run, row, last, x, y }) {
   const lies = what === "mutate" || what === "edit";
   if (message?.lie && lies) {
     const [from, to] = [message.from, message.to].map((i) => run.lifelines[i].name);
-    return html`<text class="label lie" x=${x} y=${y}>✎ ${from} lies to ${to}: ${changed(message.lie)}</text>`;
+    return html`<text class="label lie" x=${x} y=${y}>✎ ${from} lies to ${to}: ${changed(message)}</text>`;
   }
   if (what !== "deliver" || !message) return html`<text class="label quiet" x=${x} y=${y}>${words}</text>`;
   const sign = message.lie ? "✎ " : message.heeded ? "" : "ignored: ";
@@ -93,7 +93,7 @@ export function Stroke({ run, plan, columns, line, em, at, level, i, dim, chosen
   const close = Math.min(1, (em * 4) / Math.hypot(x2 - x1, y2 - y1));
   const turn = from === to ? 180 : (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
   return html`
-    <g class=${looks("arrow", fate, lie && "lie", flying && "flying", !heeded && "ignored", dim && "dim", chosen && "chosen")}
+    <g class=${looks("arrow", fate, lie && "lie", flying && "flying", !heeded && "ignored", level && "level", dim && "dim", chosen && "chosen")}
       data-arrow=${i} data-step=${end} data-value=${values.length === 1 ? values[0] % 4 : null}>
       <path class="hit" d=${path} />
       <path class="stroke way" d=${path} />
@@ -101,7 +101,7 @@ export function Stroke({ run, plan, columns, line, em, at, level, i, dim, chosen
       ${gone
         ? html`<path class="cross" d=${cross(x2, y2, 4)} /><text class="fate" x=${x2 + 7} y=${y2 + em * 0.3}>${fate}</text>`
         : html`<path class="tip" d="M0 0l-9 -4v8z" transform=${`translate(${x2} ${y2}) rotate(${turn})`} />`}
-      ${lie && html`<${LieTag} x=${(x1 + x2) / 2} y=${(y1 + y2) / 2} em=${em} text=${`✎ ${changed(lie)}`} />`}
+      ${lie && html`<${LieTag} x=${(x1 + x2) / 2} y=${(y1 + y2) / 2} em=${em} text=${`✎ ${changed(arrow)}`} />`}
     </g>`;
 }
 
@@ -203,7 +203,7 @@ function Line({ run, columns, line, em, mark: { sign, lifeline, text, value }, y
     <g class=${`line ${sign}`} data-value=${value === null ? null : value % 4}>
       ${x !== undefined && sign === "decision" && html`
         <path class="diamond" d=${`M${x} ${y - half}l${half} ${half}l${-half} ${half}l${-half} ${-half}z`} />
-        <text class="letter" x=${x} y=${y + em * 0.27} text-anchor="middle">${value === null ? "?" : letter(value)}</text>`}
+        <text class="letter" x=${x} y=${y + em * 0.27} text-anchor="middle">${value === null ? "" : letter(value)}</text>`}
       ${x !== undefined && sign === "completion" && html`<circle class="done" cx=${x} cy=${y} r=${em * 0.4} />`}
       ${x !== undefined && sign === "stop" && html`<path class="cross" d=${cross(x, y, 5)} />`}
       ${line > em * 0.9 && html`

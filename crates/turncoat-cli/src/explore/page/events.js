@@ -1,7 +1,8 @@
 // What can happen next: messages under way, timers, crashes, splits. Here one plays the adversary.
 import { html, useState } from "./vendor/standalone.module.js";
 import { viewOf } from "./head.js";
-import { Filter, fits, memo, roving, toggled } from "./parts.js";
+import { Filter, fits, roving, toggled } from "./lists.js";
+import { memo } from "./parts.js";
 
 /** @import { Flying, Lifeline, Moment, Run, Seat } from "./types.js" */
 /** @import { Commands } from "./commands.js" */
@@ -21,7 +22,9 @@ function Panel({ run, past, moment, selected, does }) {
   const first = shown.some(({ arrow }) => arrow === selected) ? selected : shown.find(({ to }) => to === receivers[0])?.arrow;
   return html`
     ${!run.readOnly && html`<${Next} past=${past} moment=${moment} does=${does} />`}
-    <${Filter} name="Filter messages" hint="Filter messages ( / )" text=${filter} set=${setFilter}><small>${found.length} under way</small><//>
+    <${Filter} name="Filter messages" hint="Filter messages ( / )" text=${filter} set=${setFilter}>
+      <small>${found.length} under way</small>
+    <//>
     ${moment.flying.length === 0 && html`
       <p class="empty">No message is under way. ${run.readOnly ? "" : "Fire a timer, or go on with the run."}</p>`}
     <div class="flying" onKeyDown=${roving("li")}>
@@ -74,7 +77,7 @@ function Message({ message, names, time, readOnly, suggested, selected, first, d
   const act = (/** @type {string} */ verb) => () => does.act(`${verb} ${name}`);
   return html`
     <li class=${selected ? "message selected" : "message"} data-name=${name} tabindex=${first ? 0 : -1} onFocus=${choose} onClick=${choose}>
-      <span class="text"><b class=${liar ? "liar" : ""}>${liar ? "✎ " : ""}${names[from]}</b> ${label}</span>
+      <span class="text" title=${label}><b class=${liar ? "liar" : ""}>${liar ? "✎ " : ""}${names[from]}</b> ${label}</span>
       ${suggested && html`<span class="chip" title="suggested: what the scheduler would deliver now">next</span>`}
       <small>${arrives > time ? `in ${arrives - time}` : "due"}</small>
       ${!readOnly && !selected && html`

@@ -14,10 +14,11 @@ import { Menu, Tabs } from "./parts.js";
 import { Timeline } from "./timeline.js";
 
 /** @import { Check, Moment, Run } from "./types.js" */
-/** @import { Commands, View } from "./commands.js" */
 /** @import { Page } from "./app.js" */
+/** @import { Commands, View } from "./commands.js" */
 
 const REST_MS = 120;
+const MOMENTS_MAX = 300;
 
 /** @param {{ page: Page, route: string[] }} props where to, as in the address: session, run, place */
 export function Explorer({ page, route }) {
@@ -43,7 +44,7 @@ export function Explorer({ page, route }) {
   );
   useEffect(() => {
     const [number, at] = [route[1], route[2]].map((text) => Number(text) || 0);
-    if (now.current?.run.run === number) set({ at: Math.min(at, now.current.run.steps.length), fresh: false });
+    if (now.current?.run.run === number) does.go(at);
     else visit(number, at).catch(page.fail);
   }, [route]);
   useEffect(() => (view ? listen(does) : undefined), [does, view === null]);
@@ -65,7 +66,8 @@ export function Explorer({ page, route }) {
     return () => clearTimeout(timer);
   }, [run, at, playing, pace]);
 
-  return view ? html`<${Screen} page=${page} view=${view} does=${does} />` : html`<main class="plain"><p>Opening the run …</p></main>`;
+  if (!view) return html`<main class="plain"><p>Opening the run … <a href="#/">All sessions</a></p></main>`;
+  return html`<${Screen} page=${page} view=${view} does=${does} />`;
 }
 
 /** @param {Run} run */
@@ -110,6 +112,7 @@ function useMoment(run, at, known, set, fail) {
         api.moment(run.session, run.run, at, stop.signal).then(
           (moment) => {
             known.set(name, moment);
+            if (known.size > MOMENTS_MAX) known.delete(known.keys().next().value ?? "");
             if (!stop.signal.aborted) set({ moment, fresh: true });
           },
           (error) => stop.signal.aborted || fail(error),

@@ -1,7 +1,8 @@
 // The first screen: what is open, and what can be opened.
 import { html, useState } from "./vendor/standalone.module.js";
 import { api, report } from "./api.js";
-import { Verdict, filled, typed } from "./parts.js";
+import { filled, typed } from "./forms.js";
+import { Verdict } from "./parts.js";
 
 /** @import { Campaign, FileInfo, Home, SessionInfo } from "./types.js" */
 /** @import { Page } from "./app.js" */
@@ -27,7 +28,7 @@ export function HomeScreen({ page, home, refresh }) {
     if (event.type === "drop") take(event.dataTransfer?.files[0]);
   };
   return html`
-    <${TopBar} page=${page} title="Explore"><a href="#/bugs">Catalogue of ${home.bugs.length} bugs</a><//>
+    <${TopBar} page=${page} title="Explore"><a href="#/bugs">Catalogue of bugs</a><//>
     <main class=${over ? "plain dropping" : "plain"} onDragOver=${drag} onDragLeave=${drag} onDrop=${drag}>
       <p class="lead">Step through a run of a consensus protocol, play the adversary by hand, and see why replicas disagree.</p>
       <div class="cards">
@@ -42,6 +43,7 @@ export function HomeScreen({ page, home, refresh }) {
               </label>
               <p class="hint">Or drop a <code>.toml</code> file anywhere on this page.</p>`}
           </section>
+          ${home.bugs.length > 0 && html`<${KnownBugs} page=${page} home=${home} />`}
         </div>
         <div>
           ${!home.readOnly && html`<${StartForm} page=${page} home=${home} />`}
@@ -85,10 +87,30 @@ const Files = ({ page, files }) => html`
     ${files.map(({ name, kind, about }) =>
       kind === "database"
         ? html`
-          <li><a href=${report(name)} target="_blank" rel="noopener"><b>${name}</b> <small>${about}; its report opens in a new tab</small></a></li>`
+          <li>
+            <a href=${report(name)} target="_blank" rel="noopener"><b>${name}</b> <small>${about}; its report opens in a new tab</small></a>
+          </li>`
         : html`
           <li><button class="entry" onClick=${() => page.open({ file: name })}><b>${name}</b> <small>${about}</small></button></li>`)}
   </ul>`;
+
+const BUGS_SHOWN = 4;
+
+/** Some of the bugs that were found in real systems or papers, one of a protocol. @param {{ page: Page, home: Home }} props */
+function KnownBugs({ page, home: { bugs } }) {
+  const found = bugs.filter(({ tier }) => tier === 1);
+  const family = (/** @type {{ id: string }} */ { id }) => id.split("/")[0];
+  const shown = found.filter((bug, i) => found.findIndex((other) => family(other) === family(bug)) === i).slice(0, BUGS_SHOWN);
+  return html`
+    <section class="card">
+      <h2>Known bugs</h2>
+      <ul class="entries">
+        ${shown.map(({ id, title }) => html`
+          <li><button class="entry" onClick=${() => page.open({ bug: id })}><b>${id}</b> <small>${title}</small></button></li>`)}
+      </ul>
+      <a href="#/bugs">All ${bugs.length} of the catalogue</a>
+    </section>`;
+}
 
 /** @param {{ campaigns: Campaign[] }} props */
 const Campaigns = ({ campaigns }) => html`

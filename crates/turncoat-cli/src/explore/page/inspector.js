@@ -2,11 +2,12 @@
 import { html, useEffect, useState } from "./vendor/standalone.module.js";
 import { api } from "./api.js";
 import { word } from "./drawing.js";
-import { Filter, LongList, Sentence, Tabs, Value, fits, memo, toggled } from "./parts.js";
+import { Filter, LongList, fits, toggled } from "./lists.js";
+import { Sentence, Tabs, Value, memo } from "./parts.js";
 
 /** @import { Moment, Run, StateRow, Story } from "./types.js" */
-/** @import { Selection } from "./model.js" */
 /** @import { Commands } from "./commands.js" */
+/** @import { Selection } from "./model.js" */
 
 /**
  * @typedef {{ run: Run, at: number, moment: Moment | null, selected: Selection, tab: string, does: Commands,
@@ -51,9 +52,10 @@ function States({ run, moment }) {
   const pin = (/** @type {string} */ path) => setPinned(toggled(pinned, path));
   return html`
     <${Filter} name="Filter fields" text=${filter} set=${setFilter}>
-      <button aria-pressed=${news} title="Only what changed just now, or differs between correct replicas" onClick=${() => setNews(!news)}>only • ≠</button>
+      <button aria-pressed=${news} onClick=${() => setNews(!news)}
+        title="Only what changed just now, or differs between correct replicas">only • ≠</button>
     <//>
-    <table class="state">
+    <table class="state" style=${{ minWidth: `${8 + 3.6 * columns.length}rem` }}>
       <thead>
         <tr>
           <th scope="col">field</th>
@@ -76,7 +78,10 @@ function States({ run, moment }) {
     ${found.length === 0 && html`<p class="empty">No field is like that.</p>`}`;
 }
 
-/** Rows by the first part of their paths; first those that are pinned, then those without parts. @param {StateRow[]} rows @param {string[]} pinned */
+/**
+ * Rows by the first part of their paths; first those that are pinned, then those without parts.
+ * @param {StateRow[]} rows @param {string[]} pinned
+ */
 function grouped(rows, pinned) {
   /** @type {Map<string, StateRow[]>} */
   const groups = new Map([["pinned", []], ["", []]]);

@@ -16,7 +16,8 @@ function Columns({ run, moment, does }) {
   return html`
     <section class="region logs" aria-label="Decisions">
       <div class="facts">
-        ${slots.length === 0 && html`<p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, slot by slot.</p>`}
+        ${slots.length === 0 && html`
+          <p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, slot by slot.</p>`}
         ${moment && slots.length > 0 && html`<${Slots} run=${run} logs=${moment.logs} does=${does} />`}
         ${moment && html`<${LiesSoFar} run=${run} at=${moment.at} does=${does} />`}
       </div>
@@ -46,30 +47,40 @@ function Slots({ run, logs: { columns, slots }, does }) {
           ${slots.slice(from, from + SLOTS_MAX).map(({ slot, cells, conflict }, nth) => html`
             <tr class=${`${conflict ? "conflict" : ""} ${from + nth === first ? "first" : ""}`}>
               <th scope="row">${slot}${conflict && html` <span class="bad">≠</span>`}</th>
-              ${cells.map((cell) => html`<td>${cell ? html`<${Cell} cell=${cell} does=${does} />` : html`<span class="none">–</span>`}</td>`)}
+              ${cells.map((cell) => html`
+                <td>${cell ? html`<${Cell} cell=${cell} hue=${hue(cells, cell)} does=${does} />` : html`<span class="none">–</span>`}</td>`)}
             </tr>`)}
         </tbody>
       </table>
     </div>`;
 }
 
-/** @param {{ cell: Decision, does: Commands }} props */
-const Cell = ({ cell: { name, value, requests, voters, at }, does }) => html`
+/**
+ * The colour of a decision: that of its value, or, where it is none that a client asked for, one for each that differs.
+ * @param {(Decision | null)[]} cells @param {Decision} cell
+ */
+function hue(cells, cell) {
+  const names = [...new Set(cells.map((each) => each?.name))].filter((name) => name !== undefined);
+  return cell.value ?? (names.length > 1 ? names.indexOf(cell.name) : null);
+}
+
+/** @param {{ cell: Decision, hue: number | null, does: Commands }} props */
+const Cell = ({ cell: { name, requests, voters, at }, hue, does }) => html`
   <button class="cell" title=${`${requests.join(", ")}; decided at step ${at}; go there`} onClick=${() => does.go(at)}>
-    <${Value} value=${value} name=${name} /> <small>${voters.length > 0 ? `by ${voters.join(" ")}` : `step ${at}`}</small>
+    <${Value} value=${hue} name=${name} /> <small>${voters.length > 0 ? `by ${voters.join(" ")}` : `step ${at}`}</small>
   </button>`;
 
 /** @param {{ run: Run, at: number, does: Commands }} props */
 function LiesSoFar({ run, at, does }) {
-  const lies = run.arrows.flatMap(({ lie, sent, from, to, kind }, arrow) => (lie && sent <= at ? [{ lie, from, to, kind, arrow }] : []));
+  const lies = run.arrows.flatMap((arrow, i) => (arrow.lie && arrow.sent <= at ? [{ ...arrow, i }] : []));
   if (!lies.length) return null;
   return html`
     <div class="lied" tabindex="0" role="group" aria-labelledby="lied">
       <h2 id="lied">Who lied</h2>
       <ul>
-        ${lies.slice(0, LIES_MAX).map(({ lie, from, to, kind, arrow }) => html`
-          <li><button class="cell" onClick=${() => does.select({ arrow, step: null })}>
-            <b class="liar">✎ ${run.lifelines[from].name}</b> to <b>${run.lifelines[to].name}</b>: ${kind} ${changed(lie)}
+        ${lies.slice(0, LIES_MAX).map((arrow) => html`
+          <li><button class="cell" onClick=${() => does.select({ arrow: arrow.i, step: null })}>
+            <b class="liar">✎ ${run.lifelines[arrow.from].name}</b> to <b>${run.lifelines[arrow.to].name}</b>: ${arrow.kind} ${changed(arrow)}
           </button></li>`)}
         ${lies.length > LIES_MAX && html`<li>and ${lies.length - LIES_MAX} more</li>`}
       </ul>

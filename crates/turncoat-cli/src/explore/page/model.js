@@ -1,6 +1,6 @@
 // What the page works out from a run: what led to what, which rows are shown, and where they are.
 
-/** @import { Arrow, Change, Mark, Run } from "./types.js" */
+/** @import { Arrow, Mark, Run } from "./types.js" */
 
 /**
  * What of a run is shown, and how.
@@ -206,8 +206,9 @@ export function rowAt({ rows, top }, y) {
 /** The name of a value: A to Z, then A2 and so on. @param {number} value */
 export const letter = (value) => String.fromCharCode(65 + (value % 26)) + (value < 26 ? "" : Math.floor(value / 26) + 1);
 
-/** What a lie changed. @param {{ words: string, changes: Change[] }} lie */
-export const changed = ({ words, changes }) => changes.map(({ field, was, is }) => `${field}: ${was}→${is}`).join(", ") || words;
+/** What a lie changed, in short: its fields, or if it became another kind of message what it says now. @param {Arrow} arrow */
+export const changed = ({ lie, label }) =>
+  lie?.changes.map(({ field, was, is }) => `${field}: ${was}→${is}`).join(", ") || lie?.words || `says ${label}`;
 
 /** A step in words, with its number and what came of it. @param {Run} run @param {Map<number, Mark[]>} marks @param {number} at */
 export function told(run, marks, at) {

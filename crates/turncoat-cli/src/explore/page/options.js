@@ -1,10 +1,12 @@
 // What of the run the chart shows.
 import { html } from "./vendor/standalone.module.js";
-import { Menu, memo, toggled, typed } from "./parts.js";
+import { typed } from "./forms.js";
+import { toggled } from "./lists.js";
+import { Menu, memo } from "./parts.js";
 
 /** @import { Run } from "./types.js" */
-/** @import { Options as Shown } from "./model.js" */
 /** @import { Commands } from "./commands.js" */
+/** @import { Options as Shown } from "./model.js" */
 
 /** @param {{ on: boolean, flip: () => void, children: unknown }} props */
 const Switch = ({ on, flip, children }) => html`<button aria-pressed=${on} onClick=${flip}>${children}</button>`;

@@ -1,6 +1,7 @@
 // The bar at the bottom: where in the run we are, and the way to anywhere else.
 import { html, useMemo } from "./vendor/standalone.module.js";
-import { memo, typed } from "./parts.js";
+import { typed } from "./forms.js";
+import { memo } from "./parts.js";
 
 /** @import { Run } from "./types.js" */
 /** @import { Commands } from "./commands.js" */
