@@ -86,7 +86,7 @@ impl<P: Protocol> Runner for Sim<P> {
 }
 
 /// A run in somebody's hands, if it can begin.
-type Begun = Result<Box<dyn Session>, ScenarioError>;
+pub type Begun = Result<Box<dyn Session>, ScenarioError>;
 
 /// A protocol, or a named variant of one, as the command line knows it.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ pub struct Entry {
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
     make: fn(toml::Table) -> Box<dyn Runner>,
-    session: fn(toml::Table, &Scenario) -> Begun,
+    session: fn(toml::Table, &Scenario, bool) -> Begun,
 }
 
 impl Entry {
@@ -158,9 +158,13 @@ impl Entry {
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
-            session: |preset, scenario| {
+            session: |preset, scenario, record| {
                 let mut sim = Sim::<P>::with_preset(preset);
-                sim.reset_recording(scenario)?;
+                if record {
+                    sim.reset_recording(scenario)?
+                } else {
+                    sim.reset(scenario)?
+                }
                 Ok(Box::new(sim))
             },
         }
@@ -193,12 +197,12 @@ impl Entry {
     }
 
     /// A run of a scenario in somebody's hands, before its first event. What the adversary's faults do to messages, they
-    /// do; what its scheduler would choose is up to that somebody.
+    /// do; what its scheduler would choose is up to that somebody. Where nobody records, it goes faster.
     ///
     /// # Errors
     /// If the scenario cannot run.
-    pub fn session(&self, scenario: &Scenario) -> Result<Box<dyn Session>, ScenarioError> {
-        (self.session)(self.preset.clone(), &scenario.scripted(Vec::new()))
+    pub fn session(&self, scenario: &Scenario, record: bool) -> Begun {
+        (self.session)(self.preset.clone(), &scenario.scripted(Vec::new()), record)
     }
 
     /// A runner for this protocol.

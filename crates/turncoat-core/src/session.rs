@@ -18,7 +18,9 @@ pub trait Session {
     fn apply(&mut self, action: &Action) -> Result<(), Rejected>;
     /// Lets the next event by time happen; false if there is none.
     fn go_on(&mut self) -> bool;
-    /// The choices so far, those of [`Session::go_on`] included.
+    /// What [`Session::go_on`] would choose, as far as it can be told before.
+    fn next(&self) -> Option<Action>;
+    /// The choices so far, those of [`Session::go_on`] included; none if nobody records.
     fn script(&self) -> &[Action];
     /// Events so far.
     fn steps(&self) -> u64;
@@ -58,8 +60,6 @@ pub trait Session {
 pub struct Flying {
     /// Its name.
     pub name: Coordinates,
-    /// Its row among the recorded copies.
-    pub copy: usize,
     /// Kind and fields.
     pub text: String,
     /// When it arrives, by the clock.

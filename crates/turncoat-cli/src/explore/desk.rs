@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,9 @@ impl Desk {
     }
 
     fn add(&self, session: Session) -> String {
+        // Whoever opens it wants to see it: that is made while the page loads.
+        let wanted = session.clone();
+        thread::spawn(move || wanted.made(0));
         let mut sessions = self.sessions();
         if sessions.open.len() >= SESSIONS {
             let oldest = sessions.open.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone());

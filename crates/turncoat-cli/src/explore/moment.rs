@@ -132,12 +132,12 @@ pub(super) struct Story {
 /// A run at a place.
 pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment, Trouble> {
     let chosen = session.chosen(run, at)?;
-    let mut hand = session.replay(run, at.saturating_sub(1))?;
+    let mut hand = session.replay(run, at.saturating_sub(1), false)?;
     let before = if at > 0 { hand.states() } else { Vec::new() };
     if let Some(last) = chosen.last() {
         hand.apply(last).map_err(|error| Trouble::Refused(format!("`{last}`: {error}")))?;
     }
-    let made = Made::of(session, run, at)?;
+    let made = session.made(run)?;
     let (standings, after) = (hand.standings(), hand.states());
     let liars = session.scenario.adversary.byzantine;
     let mut before = before.into_iter();
@@ -154,17 +154,17 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     by_lifeline.sort_by_key(|standing| made.lifeline(standing.seat));
     let flying = hand.flying().into_iter().map(|flying| {
         let Coordinates { src, dst, kind, .. } = &flying.name;
+        let arrow = made.row(&flying.name).unwrap_or_default();
+        let drawn = made.board.chart.arrows.get(arrow);
         Flying {
-            arrow: flying.copy,
+            arrow,
             from: made.lifeline(*src),
             to: made.lifeline(*dst),
             kind: kind.clone(),
-            label: made
-                .board
-                .chart
-                .arrows
-                .get(flying.copy)
-                .map_or_else(String::new, |arrow| arrow.label.clone()),
+            // It may say something else later.
+            label: drawn
+                .filter(|arrow| arrow.text == flying.text)
+                .map_or_else(|| flying.text.clone(), |arrow| arrow.label.clone()),
             text: flying.text,
             arrives: flying.arrives.0,
             liar: liars.contains(src.node),
@@ -173,12 +173,13 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     });
     let (faulty, over) = hand.faulty();
     let names = |nodes: turncoat_core::ids::NodeSet| nodes.iter().map(|node| node.to_string()).collect();
-    let moment = Moment {
+    let suggested = hand.next();
+    Ok(Moment {
         at,
         time: hand.time().0,
         calm: hand.is_calm(),
-        over: None,
-        suggested: None,
+        over: suggested.is_none().then_some("nothing is left to happen"),
+        suggested: suggested.map(|action| action.to_string()),
         seats: by_lifeline.iter().map(|standing| seat(standing)).collect(),
         flying: flying.collect(),
         budget: Budget {
@@ -188,13 +189,9 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
             over,
         },
         state: StateTable::of(&columns),
-        logs: logs(&made, &standings),
-        checks: checks(&made),
-    };
-    let happens = hand.go_on();
-    let suggested = if happens { hand.script().get(at).map(Action::to_string) } else { None };
-    let over = if happens { None } else { Some("nothing is left to happen") };
-    Ok(Moment { over, suggested, ..moment })
+        logs: logs(&made, at, &standings),
+        checks: checks(&made, at),
+    })
 }
 
 fn seat(standing: &Standing) -> Seat {
@@ -212,7 +209,7 @@ fn seat(standing: &Standing) -> Seat {
     }
 }
 
-fn logs(made: &Made, standings: &[Standing]) -> Logs {
+fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
     let mut columns: Vec<(usize, bool)> = standings
         .iter()
         .filter(|standing| !standing.seat.node.is_client())
@@ -220,7 +217,7 @@ fn logs(made: &Made, standings: &[Standing]) -> Logs {
         .collect();
     columns.sort_unstable();
     let mut slots: BTreeMap<u32, Vec<Option<Decision>>> = BTreeMap::new();
-    for decided in made.decisions() {
+    for (at, decided) in made.decisions(at) {
         let lifeline = made.lifeline(decided.seat);
         let Some(column) = columns.iter().position(|&(other, _)| other == lifeline) else { continue };
         let cells = slots.entry(decided.slot).or_insert_with(|| vec![None; columns.len()]);
@@ -229,7 +226,7 @@ fn logs(made: &Made, standings: &[Standing]) -> Logs {
             value: decided.value,
             requests: decided.requests.clone(),
             voters: decided.voters.iter().map(|voter| voter.to_string()).collect(),
-            at: made.choice(decided.step),
+            at,
         });
     }
     let row = |(slot, cells): (u32, Vec<Option<Decision>>)| {
@@ -239,18 +236,20 @@ fn logs(made: &Made, standings: &[Standing]) -> Logs {
         let conflict = names.any(|name| Some(name) != first);
         Row { slot, cells, conflict }
     };
+    let known = made.violated(at, Property::Agreement).is_some();
+    let arithmetic = made.board.arithmetic.iter().filter(|_| known);
     Logs {
         slots: slots.into_iter().map(row).collect(),
         columns: columns.iter().map(|&(lifeline, _)| lifeline).collect(),
-        arithmetic: made.board.arithmetic.iter().map(|line| made.renumbered(line)).collect(),
+        arithmetic: arithmetic.map(|line| made.renumbered(line)).collect(),
     }
 }
 
-fn checks(made: &Made) -> Vec<Check> {
-    let check = |property: Property| {
-        let violated = made.board.violations.iter().find(|(violation, _)| violation.property == property);
-        let violated = violated.map(|(_, detail)| detail.clone());
-        Check { property: property.name(), states: property.about(), violated }
+fn checks(made: &Made, at: usize) -> Vec<Check> {
+    let check = |property: Property| Check {
+        property: property.name(),
+        states: property.about(),
+        violated: made.violated(at, property).map(str::to_owned),
     };
     Property::ALL.into_iter().map(check).collect()
 }
@@ -260,7 +259,7 @@ pub(super) fn lies(session: &Session, run: usize, at: usize, message: &str) -> R
     let Ok(Action::Deliver(name)) = format!("deliver {message}").parse() else {
         return Err(Trouble::Bad(format!("`{message}` is no message: expected `p0>p3 KIND #N`")));
     };
-    let hand = session.replay(run, at)?;
+    let hand = session.replay(run, at, false)?;
     let lies = hand.lies(&name).map_err(|error| Trouble::Missing(error.to_string()))?;
     let honest = !session.scenario.adversary.byzantine.contains(lies.sender.node);
     let (faulty, _) = hand.faulty();
@@ -286,7 +285,7 @@ pub(super) fn story(session: &Session, run: usize, at: usize) -> Result<Story, T
     let scenario = session.scenario.scripted(session.chosen(run, at)?.to_vec());
     let explanation = Explanation::of(&session.entry, &scenario);
     let explanation = explanation.map_err(|error| Trouble::Refused(error.to_string()))?;
-    let made = Made::of(session, run, at)?;
+    let made = session.made(run)?;
     let mut sections = explanation.sections();
     sections.iter_mut().flat_map(|section| &mut section.lines).for_each(|line| *line = made.renumbered(line));
     let violated = explanation.violation().map(|_| made.renumbered(&explanation.violated()));

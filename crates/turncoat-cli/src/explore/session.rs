@@ -1,8 +1,9 @@
 //! A session: a scenario, and runs of it, each a list of choices.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::Result;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use turncoat_core::ids::NodeSet;
 use turncoat_core::outcome::Violation;
 use turncoat_core::runner::Entry;
@@ -12,6 +13,7 @@ use turncoat_core::session::Session as Hand;
 use turncoat_lab::suite::Bug;
 
 use super::Trouble;
+use super::view::Made;
 use crate::registry;
 
 /// The most choices that one command makes.
@@ -29,6 +31,8 @@ pub(crate) struct Session {
     pub(super) entry: Entry,
     pub(super) scenario: Scenario,
     pub(super) runs: Vec<Chosen>,
+    /// The run that was looked at last, whole.
+    made: Arc<Mutex<Option<(usize, Arc<Made>)>>>,
 }
 
 /// What was chosen in a run.
@@ -75,27 +79,20 @@ impl Session {
         let violation = outcome.violations.first().map(|violation| violation.property.to_string());
         let chosen =
             Chosen { name: "as it was".to_owned(), from: None, actions: recording.script, violation };
-        Ok(Self {
-            title,
-            about: entry.about.to_owned(),
-            entry,
-            scenario: scenario.clone(),
-            runs: vec![chosen],
-        })
+        Ok(Self::new(title, entry, scenario, chosen))
+    }
+
+    fn new(title: String, entry: Entry, scenario: &Scenario, chosen: Chosen) -> Self {
+        let (about, scenario) = (entry.about.to_owned(), scenario.clone());
+        Self { title, about, entry, scenario, runs: vec![chosen], made: Arc::default() }
     }
 
     /// A run in which nothing has been chosen yet.
     pub(crate) fn fresh(title: String, scenario: &Scenario) -> Result<Self> {
         let entry = registry::protocol(&scenario.protocol.name)?;
-        entry.session(scenario)?;
+        entry.runner().validate(scenario)?;
         let chosen = Chosen { name: "by hand".to_owned(), from: None, actions: Vec::new(), violation: None };
-        Ok(Self {
-            title,
-            about: entry.about.to_owned(),
-            entry,
-            scenario: scenario.clone(),
-            runs: vec![chosen],
-        })
+        Ok(Self::new(title, entry, scenario, chosen))
     }
 
     pub(super) fn chosen(&self, run: usize, at: usize) -> Result<&[Action], Trouble> {
@@ -106,9 +103,9 @@ impl Session {
         })
     }
 
-    /// A run up to a place, to go on from there.
-    pub(super) fn replay(&self, run: usize, at: usize) -> Result<Box<dyn Hand>, Trouble> {
-        let mut hand = self.begin()?;
+    /// A run up to a place, to go on from there, or, where nobody records, to look at.
+    pub(super) fn replay(&self, run: usize, at: usize, record: bool) -> Result<Box<dyn Hand>, Trouble> {
+        let mut hand = self.begin(record)?;
         for action in self.chosen(run, at)? {
             hand.apply(action).map_err(|error| Trouble::Refused(format!("`{action}`: {error}")))?;
         }
@@ -116,21 +113,34 @@ impl Session {
     }
 
     /// A run before its first choice.
-    pub(super) fn begin(&self) -> Result<Box<dyn Hand>, Trouble> {
-        self.entry.session(&self.scenario).map_err(|error| Trouble::Refused(error.to_string()))
+    pub(super) fn begin(&self, record: bool) -> Result<Box<dyn Hand>, Trouble> {
+        self.entry.session(&self.scenario, record).map_err(|error| Trouble::Refused(error.to_string()))
+    }
+
+    /// A run as a whole. It is made once, as long as nobody changes it.
+    pub(super) fn made(&self, run: usize) -> Result<Arc<Made>, Trouble> {
+        let mut last = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((known, made)) if *known == run => Ok(Arc::clone(made)),
+            _ => {
+                let made = Arc::new(Made::of(self, run)?);
+                *last = Some((run, Arc::clone(&made)));
+                Ok(made)
+            }
+        }
     }
 
     /// Makes a choice. In the past, another one than before starts a new run.
     pub(super) fn act(&mut self, run: usize, at: usize, line: &str) -> Result<Place, Trouble> {
         let action: Action = line.parse().map_err(Trouble::Bad)?;
-        let mut hand = self.replay(run, at)?;
+        let mut hand = self.replay(run, at, true)?;
         hand.apply(&action).map_err(|error| Trouble::Refused(error.to_string()))?;
         self.extend(run, at, &*hand, None)
     }
 
     /// Lets time pass until something happens.
     pub(super) fn go(&mut self, run: usize, at: usize, until: Until, steps: usize) -> Result<Place, Trouble> {
-        let mut hand = self.replay(run, at)?;
+        let mut hand = self.replay(run, at, true)?;
         let seats = hand.standings().len();
         let views = |hand: &dyn Hand| (0..seats).map(|seat| hand.view(seat)).collect::<Vec<_>>();
         let before = (hand.commits(), views(&*hand), hand.violations().len());
@@ -159,7 +169,7 @@ impl Session {
     /// A second run with the choices up to a place.
     pub(super) fn fork(&mut self, run: usize, at: usize, name: &str) -> Result<Place, Trouble> {
         let actions = self.chosen(run, at)?.to_vec();
-        let hand = self.replay(run, at)?;
+        let hand = self.replay(run, at, false)?;
         self.add(Chosen { name: name.to_owned(), from: Some((run, at)), actions, violation: first(&*hand) })
     }
 
@@ -168,9 +178,9 @@ impl Session {
         let liars: Vec<String> = liars.iter().map(|node| node.to_string()).collect();
         let scenario = self.scenario.with("adversary.byzantine", liars.into());
         let scenario = scenario.map_err(|error| Trouble::Refused(error.to_string()))?;
-        let mut session = Self { scenario, ..self.clone() };
+        let mut session = Self { scenario, made: Arc::default(), ..self.clone() };
         for run in 0..session.runs.len() {
-            let hand = session.replay(run, session.runs[run].actions.len())?;
+            let hand = session.replay(run, session.runs[run].actions.len(), false)?;
             session.runs[run].violation = first(&*hand);
         }
         Ok(session)
@@ -191,6 +201,7 @@ impl Session {
         }
         let actions = actions.to_vec();
         if before.len() == at {
+            self.made = Arc::default();
             let chosen = &mut self.runs[run];
             (chosen.actions, chosen.violation) = (actions, violation);
             return Ok(Place { run, at: now, note });

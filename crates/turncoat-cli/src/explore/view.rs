@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use turncoat_core::ids::{NodeSet, SeatName};
 use turncoat_core::node::Cluster;
-use turncoat_core::outcome::Violation;
+use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Change;
 use turncoat_core::record::{Arrival, Falsehood, Loss, Recording, SentCopy, What};
 use turncoat_core::schedule::{Action, Coordinates};
@@ -124,6 +124,8 @@ pub(super) struct Made {
     pub(super) board: Board,
     pub(super) recording: Recording,
     pub(super) lifelines: Vec<SeatName>,
+    /// The messages that were under way by their names, each with its row.
+    named: BTreeMap<String, usize>,
     /// What was so after each choice; the first is the start.
     after: Vec<After>,
     /// When replicas came into other views: the choice, the lifeline, the view.
@@ -138,9 +140,10 @@ struct After {
 }
 
 impl Made {
-    /// Makes the choices up to a place.
-    pub(super) fn of(session: &Session, run: usize, at: usize) -> Result<Self, Trouble> {
-        let mut hand = session.begin()?;
+    /// Makes all choices of a run.
+    pub(super) fn of(session: &Session, run: usize) -> Result<Self, Trouble> {
+        let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
+        let mut hand = session.begin(true)?;
         let seats: Vec<SeatName> = hand.standings().iter().map(|standing| standing.seat).collect();
         let now = |hand: &dyn turncoat_core::session::Session| {
             let (events, copies) = hand.recorded();
@@ -148,7 +151,7 @@ impl Made {
         };
         let mut seen: Vec<_> = (0..seats.len()).map(|seat| hand.view(seat)).collect();
         let (mut after, mut views) = (vec![now(&*hand)], Vec::new());
-        for (i, action) in session.chosen(run, at)?.iter().enumerate() {
+        for (i, action) in session.chosen(run, choices)?.iter().enumerate() {
             hand.apply(action).map_err(|error| Trouble::Refused(format!("`{action}`: {error}")))?;
             after.push(now(&*hand));
             for (seat, known) in seen.iter_mut().enumerate() {
@@ -165,7 +168,9 @@ impl Made {
         let (outcome, recording) = hand.stop();
         let board = Board::of(&session.entry, &session.scenario, outcome, recording.clone());
         let lifelines = board.chart.lifelines.iter().map(|lifeline| lifeline.name).collect();
-        Ok(Self { board, recording, lifelines, after, views })
+        let under_way = recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
+        let named = under_way.map(|(row, copy)| (name(copy), row)).collect();
+        Ok(Self { board, recording, lifelines, named, after, views })
     }
 
     pub(super) fn lifeline(&self, seat: SeatName) -> usize {
@@ -177,15 +182,14 @@ impl Made {
         self.after.partition_point(|after| after.steps < step).min(self.after.len() - 1)
     }
 
-    /// The names of messages that were under way, each with its row.
-    fn named(&self) -> BTreeMap<String, usize> {
-        let under_way = self.recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
-        under_way.map(|(row, copy)| (name(copy), row)).collect()
+    /// The row of a message that was under way.
+    pub(super) fn row(&self, message: &Coordinates) -> Option<usize> {
+        self.named.get(&message.to_string()).copied()
     }
 
-    fn steps(&self, actions: &[Action], named: &BTreeMap<String, usize>) -> Vec<Step> {
+    fn steps(&self, actions: &[Action]) -> Vec<Step> {
         let step = |(i, action): (usize, &Action)| {
-            let arrow = message(action).and_then(|message| named.get(&message.to_string()).copied());
+            let arrow = message(action).and_then(|message| self.row(message));
             let label = arrow.map_or("a message", |row| &self.board.chart.arrows[row].label);
             let line = action.to_string();
             Step {
@@ -243,10 +247,10 @@ impl Made {
         }
     }
 
-    fn arrows(&self, actions: &[Action], named: &BTreeMap<String, usize>) -> Vec<Arrow> {
+    fn arrows(&self, actions: &[Action]) -> Vec<Arrow> {
         let mut ends: Vec<Option<usize>> = vec![None; self.recording.copies.len()];
         for (i, action) in actions.iter().enumerate() {
-            let row = message(action).and_then(|message| named.get(&message.to_string()).copied());
+            let row = message(action).and_then(|message| self.row(message));
             let ends_it = match action {
                 Action::Deliver(_) | Action::Drop(_) => true,
                 Action::Mutate(..) => row.is_some_and(|row| fate(&self.recording.copies[row]) == "withheld"),
@@ -360,8 +364,18 @@ impl Made {
         })
     }
 
-    pub(super) fn decisions(&self) -> &[Decided] {
-        &self.board.decisions
+    /// The decisions up to a place, each with the choice in which it was made.
+    pub(super) fn decisions(&self, at: usize) -> impl Iterator<Item = (usize, &Decided)> {
+        let made = self.board.decisions.iter().map(|decided| (self.choice(decided.step), decided));
+        made.filter(move |(choice, _)| *choice <= at)
+    }
+
+    /// What is violated up to a place, in words.
+    pub(super) fn violated(&self, at: usize, property: Property) -> Option<&str> {
+        let mut violations = self.board.violations.iter();
+        let found = violations
+            .find(|(violation, _)| violation.property == property && self.choice(violation.step) <= at);
+        found.map(|(_, detail)| detail.as_str())
     }
 }
 
@@ -369,8 +383,7 @@ impl Made {
 pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> Result<Run, Trouble> {
     let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
     let actions = session.chosen(run, choices)?;
-    let made = Made::of(session, run, choices)?;
-    let named = made.named();
+    let made = session.made(run)?;
     let spec = &session.scenario.cluster;
     let (n, f, clients) = (spec.n, spec.f, spec.clients);
     let quorum = (session.entry.quorum)(&Cluster { n, f, clients, ..Cluster::default() });
@@ -395,8 +408,8 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
         cluster: Size { n, f, clients, quorum },
         lifelines: made.board.chart.lifelines.iter().map(lifeline).collect(),
         runs: session.runs.iter().map(branch).collect(),
-        steps: made.steps(actions, &named),
-        arrows: made.arrows(actions, &named),
+        steps: made.steps(actions),
+        arrows: made.arrows(actions),
         marks: made.marks(),
         splits: made.splits(actions),
         values: made.board.chart.values.clone(),
@@ -406,7 +419,7 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
 }
 
 /// A copy's name, as in choices.
-pub(super) fn name(copy: &SentCopy) -> String {
+fn name(copy: &SentCopy) -> String {
     let SentCopy { src, dst, nth, .. } = *copy;
     Coordinates { src, dst, kind: copy.kind.to_owned(), nth }.to_string()
 }

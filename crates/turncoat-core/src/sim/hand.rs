@@ -179,34 +179,33 @@ impl<P: Protocol> Sim<P> {
 
     /// One event, the next by time, though the network may not be calm; false if there is none.
     pub fn go_on(&mut self) -> bool {
+        if !self.calm {
+            return self.next_choice().is_some_and(|choice| self.apply(&choice).is_ok());
+        }
         let mut on = true;
-        self.guarded(|sim| on = if sim.calm { sim.step() } else { sim.next_by_time() });
+        self.guarded(|sim| on = sim.step());
         on
     }
 
-    fn next_by_time(&mut self) -> bool {
+    /// The next event by time.
+    pub(super) fn next_choice(&self) -> Option<Action> {
         let mut first: Option<Header> = None;
         self.queue.visit(&mut |header| {
             first = Some(*header).into_iter().chain(first).min_by_key(|header| (header.at, header.id));
         });
         let alarm = self.io.timers.alarms().first;
         let next = first.map(|header| header.at).into_iter().chain(alarm.map(|(_, at)| at)).min();
-        if let Some((moment, _)) = self.next_moment()
-            && next.is_none_or(|next| moment <= next.max(self.io.time))
-        {
-            self.record_action(Action::Wait);
-            return self.wait();
-        }
-        let choice = match (first, alarm) {
+        let planned = self
+            .next_moment()
+            .is_some_and(|(moment, _)| next.is_none_or(|next| moment <= next.max(self.io.time)));
+        match (first, alarm) {
+            _ if planned => Some(Action::Wait),
             (Some(header), alarm) if alarm.is_none_or(|(_, at)| header.at <= at) => {
-                self.queue.take(header.id);
-                Choice::Deliver(header)
+                Some(Action::Deliver(self.coordinates(&header)))
             }
-            (_, Some((seat, _))) => Choice::Fire(seat),
-            _ => return false,
-        };
-        self.carry_out(choice);
-        true
+            (_, Some((seat, _))) => Some(Action::Fire(self.io.seats.name(seat), None)),
+            _ => None,
+        }
     }
 
     /// A script's words for what a scheduler chose.

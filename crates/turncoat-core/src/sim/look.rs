@@ -92,14 +92,13 @@ impl<P: Protocol> Sim<P> {
         headers.iter().map(|header| (self.coordinates(header), text(header))).collect()
     }
 
-    /// The messages in flight, in the order in which they were sent, in a recorded run.
+    /// The messages in flight, in the order in which they were sent, in a recorded or scripted run.
     fn under_way(&self) -> Vec<Flying> {
         let mut headers = Vec::new();
         self.queue.visit(&mut |header| headers.push(*header));
         headers.sort_by_key(|header| header.id);
         let flying = |header: &Header| Flying {
             name: self.coordinates(header),
-            copy: self.numbering.of.get(header.id as usize).map_or(0, |number| number.row as usize),
             text: Described(self.slab.get(header.payload)).to_string(),
             arrives: header.at,
         };
@@ -178,6 +177,9 @@ impl<P: Protocol> Session for Sim<P> {
     }
     fn go_on(&mut self) -> bool {
         Self::go_on(self)
+    }
+    fn next(&self) -> Option<Action> {
+        self.next_choice()
     }
     fn script(&self) -> &[Action] {
         Self::script(self)

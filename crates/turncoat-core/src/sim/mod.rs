@@ -146,6 +146,8 @@ pub struct Sim<P: Protocol> {
     faulty: NodeSet,
 
     nodes: Vec<AnyNode<P>>,
+    /// The hashes of their states after the last message, while somebody watches and nothing else has touched them.
+    hashes: Vec<Option<u64>>,
     works: Vec<ClientWork>,
     alive: SeatSet,
     io: Io<P>,
@@ -229,6 +231,7 @@ impl<P: Protocol> Sim<P> {
             over_budget_allowed: false,
             faulty: NodeSet::EMPTY,
             nodes: Vec::new(),
+            hashes: Vec::new(),
             works: Vec::new(),
             alive: SeatSet::default(),
             io: Io::new(),

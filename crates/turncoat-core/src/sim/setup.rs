@@ -130,6 +130,8 @@ impl<P: Protocol> Sim<P> {
         self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
 
         self.nodes.clear();
+        self.hashes.clear();
+        self.hashes.resize(seats, None);
         self.deal_out(scenario);
         for i in 0..seats {
             let node = self.fresh_node(Seat(i as u8));

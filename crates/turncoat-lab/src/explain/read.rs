@@ -156,14 +156,16 @@ impl Run {
     pub(super) fn voters(&self, decision: &Decision) -> Vec<SeatName> {
         let heard = |voter: NodeId| {
             let faces = self.recording.standings.iter().filter(|standing| standing.seat.node == voter);
-            let two = faces.count() > 1;
+            if faces.count() < 2 {
+                return None;
+            }
             let copies = self
                 .recording
                 .copies
                 .iter()
                 .filter(|copy| copy.src.node == voter && copy.dst == decision.seat);
             let mut votes = copies.filter(|copy| received(copy).is_some_and(|step| step <= decision.step));
-            two.then(|| votes.rfind(|copy| self.is_vote(copy, decision))).flatten().map(|vote| vote.src)
+            votes.rfind(|copy| self.is_vote(copy, decision)).map(|vote| vote.src)
         };
         let name = |voter: NodeId| match voter == decision.seat.node {
             true => decision.seat,

@@ -16,7 +16,7 @@ fn pbft(byzantine: &str) -> (Entry, Scenario) {
 
 fn begin(byzantine: &str) -> Box<dyn Session> {
     let (entry, scenario) = pbft(byzantine);
-    entry.session(&scenario).expect("it runs")
+    entry.session(&scenario, true).expect("it runs")
 }
 
 /// Makes choices, one to a line.
@@ -132,7 +132,7 @@ fn a_recorded_run_can_be_made_by_hand() {
         let n = (entry.bound)(&entry.preset, 1).expect("a bound").max(scenario.cluster.n);
         let scenario = scenario.with("cluster.n", (n as i64).into()).expect("a key");
         let (outcome, recording) = entry.runner().record(&scenario).expect("it runs");
-        let mut session = entry.session(&scenario).expect("it runs");
+        let mut session = entry.session(&scenario, true).expect("it runs");
         for action in &recording.script {
             session.apply(action).unwrap_or_else(|error| panic!("{}: {action}: {error}", entry.name));
         }

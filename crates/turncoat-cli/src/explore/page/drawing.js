@@ -71,7 +71,7 @@ function RowLabel({ run, row, last, x, y }) {
   const sign = message.lie ? "✎ " : message.heeded ? "" : "ignored: ";
   return html`
     <text class=${looks("label", message.lie ? "lie" : !message.heeded && "quiet")} x=${x} y=${y}>
-      ${sign}${message.label}${last ? ` ×${last - row + 1}` : ""}
+      ${sign}${message.label}${last ? ` ×${last - row + 1}` : ""}${message.lie?.changes.length ? ` (${changed(message)})` : ""}
     </text>`;
 }
 
@@ -101,18 +101,21 @@ export function Stroke({ run, plan, columns, line, em, at, level, i, dim, chosen
       ${gone
         ? html`<path class="cross" d=${cross(x2, y2, 4)} /><text class="fate" x=${x2 + 7} y=${y2 + em * 0.3}>${fate}</text>`
         : html`<path class="tip" d="M0 0l-9 -4v8z" transform=${`translate(${x2} ${y2}) rotate(${turn})`} />`}
-      ${lie && html`<${LieTag} x=${(x1 + x2) / 2} y=${(y1 + y2) / 2} em=${em} text=${`✎ ${changed(arrow)}`} />`}
+      ${lie && html`
+        <${LieTag} x=${(x1 + x2) / 2} y=${(y1 + y2) / 2} room=${Math.abs(x2 - x1)} em=${em} text=${`✎ ${changed(arrow)}`} />`}
     </g>`;
 }
 
 /** @param {number} x @param {number} y @param {number} size */
 const cross = (x, y, size) => `M${x - size} ${y - size}l${2 * size} ${2 * size}m0 ${-2 * size}l${-2 * size} ${2 * size}`;
 
-const TAG_MAX = 28;
-
-/** @param {{ x: number, y: number, em: number, text: string }} props */
-function LieTag({ x, y, em, text }) {
-  const short = text.length > TAG_MAX ? `${text.slice(0, TAG_MAX - 1)}…` : text;
+/**
+ * The tag of a lie, on its arrow; if there is no room for words, the sign alone.
+ * @param {{ x: number, y: number, room: number, em: number, text: string }} props
+ */
+function LieTag({ x, y, room, em, text }) {
+  const letters = Math.floor(room / (em * 0.45)) - 4;
+  const short = text.length <= letters ? text : letters < 8 ? "✎" : `${text.slice(0, letters - 1)}…`;
   const width = (short.length + 2) * em * 0.45;
   return html`
     <g class="tag">

@@ -1,5 +1,5 @@
 // What can happen next: messages under way, timers, crashes, splits. Here one plays the adversary.
-import { html, useState } from "./vendor/standalone.module.js";
+import { html, useEffect, useRef, useState } from "./vendor/standalone.module.js";
 import { viewOf } from "./head.js";
 import { Filter, fits, roving, toggled } from "./lists.js";
 import { memo } from "./parts.js";
@@ -14,6 +14,7 @@ const SHOWN_MAX = 150;
 /** @param {Props} props */
 function Panel({ run, past, moment, selected, does }) {
   const [filter, setFilter] = useState("");
+  const keep = useKeptFocus(moment);
   if (!moment) return html`<p class="empty">Loading …</p>`;
   const names = run.lifelines.map(({ name }) => name);
   const found = moment.flying.filter(({ from, to, label, name }) => fits(filter, `${names[from]}>${names[to]} ${label} ${name}`));
@@ -27,7 +28,7 @@ function Panel({ run, past, moment, selected, does }) {
     <//>
     ${moment.flying.length === 0 && html`
       <p class="empty">No message is under way. ${run.readOnly ? "" : "Fire a timer, or go on with the run."}</p>`}
-    <div class="flying" onKeyDown=${roving("li")}>
+    <div class="flying" tabindex="-1" onKeyDown=${roving("li")} ...${keep}>
       ${receivers.map((to) => html`
         <h2 id=${`to-${to}`}>to ${names[to]}${moment.seats[to].alive ? "" : ", which is down"}</h2>
         <ul aria-labelledby=${`to-${to}`}>
@@ -44,6 +45,20 @@ function Panel({ run, past, moment, selected, does }) {
 }
 
 export const Events = memo(Panel);
+
+/** A message that had the focus and is gone leaves it to the list. @param {Moment | null} moment */
+function useKeptFocus(moment) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  const within = useRef(false);
+  useEffect(() => {
+    if (within.current && document.activeElement === document.body) ref.current?.focus({ preventScroll: true });
+  }, [moment]);
+  return {
+    ref,
+    onfocusin: () => (within.current = true),
+    onfocusout: (/** @type {FocusEvent} */ event) => (within.current = event.relatedTarget === null),
+  };
+}
 
 /** @param {{ past: boolean, moment: Moment, does: Commands }} props */
 function Next({ past, moment, does }) {

@@ -4,7 +4,7 @@ import { api, report } from "./api.js";
 import { filled, typed } from "./forms.js";
 import { Verdict } from "./parts.js";
 
-/** @import { Campaign, FileInfo, Home, SessionInfo } from "./types.js" */
+/** @import { Campaign, FileInfo, Home } from "./types.js" */
 /** @import { Page } from "./app.js" */
 
 /** @param {{ page: Page, title: string, children?: unknown }} props */
@@ -33,7 +33,7 @@ export function HomeScreen({ page, home, refresh }) {
       <p class="lead">Step through a run of a consensus protocol, play the adversary by hand, and see why replicas disagree.</p>
       <div class="cards">
         <div>
-          <${Sessions} page=${page} sessions=${home.sessions} refresh=${refresh} />
+          <${Sessions} page=${page} home=${home} refresh=${refresh} />
           <section class="card">
             <h2>Files</h2>
             <${Files} page=${page} files=${home.files} />
@@ -58,8 +58,8 @@ export function HomeScreen({ page, home, refresh }) {
     </main>`;
 }
 
-/** @param {{ page: Page, sessions: SessionInfo[], refresh: () => void }} props */
-const Sessions = ({ page, sessions, refresh }) => html`
+/** @param {{ page: Page, home: Home, refresh: () => void }} props */
+const Sessions = ({ page, home: { sessions, readOnly }, refresh }) => html`
   <section class="card">
     <h2>Open sessions</h2>
     ${sessions.length === 0 && html`
@@ -71,7 +71,7 @@ const Sessions = ({ page, sessions, refresh }) => html`
             <b>${title}</b> <small>${protocol}, ${choices} choices${runs > 1 ? `, ${runs} runs` : ""}</small>
             <${Verdict} violated=${violation} />
           </a>
-          <button aria-label=${`Close ${title}`} onClick=${() => api.close(id).then(refresh, page.fail)}>✕</button>
+          ${!readOnly && html`<button aria-label=${`Close ${title}`} onClick=${() => api.close(id).then(refresh, page.fail)}>✕</button>`}
         </li>`)}
     </ul>
   </section>`;
