@@ -5,8 +5,8 @@
 #
 # Compares the fingerprint of the summary, which covers every event of every run, for each protocol, strategy and
 # scheduler that the command knows. Runs end after 2000 events: some would go on for long, and show no more. With less than 100
-# runs it is short: of the schedulers they take turns, the process with two threads is the other one, and there is no other
-# build.
+# runs it is short: schedulers take turns, and so do strategies on variants of a protocol; the process with two threads is the
+# other one, and there is no other build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-300}
@@ -59,9 +59,13 @@ compare() {
 
 mapfile -t schedulers < <(names schedulers)
 turn=0
+family=
 for protocol in $(names protocols); do
+    variant=$([ "${protocol#"$family"-}" = "$protocol" ] && echo no || echo yes)
+    [ "$variant" = yes ] || family=$protocol
     for strategy in $(names strategies); do
         turn=$((turn + 1))
+        [ "$runs" -ge 100 ] || [ "$variant" = no ] || [ $((turn % 4)) = 0 ] || continue
         for i in "${!schedulers[@]}"; do
             [ "$runs" -ge 100 ] || [ $((turn % ${#schedulers[@]})) = "$i" ] || continue
             scheduler=${schedulers[i]}

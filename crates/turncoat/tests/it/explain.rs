@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::thread;
 
 use turncoat::core::ids::SeatName;
 use turncoat::core::record::Arrival;
@@ -43,6 +45,26 @@ fn suite() -> Vec<Bug> {
     bugs
 }
 
+/// All rows, each with its explanation and its story. Long ones take a second: they are made once, for all tests.
+static EXPLAINED: LazyLock<Vec<(Bug, Explanation, String)>> = LazyLock::new(|| {
+    let rows = suite();
+    let (one, two) = rows.split_at(rows.len() * 3 / 4);
+    let explain = |rows: &[Bug]| -> Vec<(Bug, Explanation, String)> {
+        let explained = |bug: &Bug| {
+            let explanation = explain(&bug.witness);
+            let story = explanation.story();
+            (bug.clone(), explanation, story)
+        };
+        rows.iter().map(explained).collect()
+    };
+    thread::scope(|scope| {
+        let second = scope.spawn(|| explain(two));
+        let mut all = explain(one);
+        all.extend(second.join().expect("they are explained"));
+        all
+    })
+});
+
 /// What it says, as it is read. TURNCOAT_BLESS=1 writes it anew.
 fn is_golden(name: &str, text: &str) {
     let path = here().join(name);
@@ -55,9 +77,9 @@ fn is_golden(name: &str, text: &str) {
 
 #[test]
 fn small_counterexamples_read_well() {
-    let rows = suite();
     let bug = |id: &str| {
-        let bug = rows.iter().find(|bug| bug.id == id).unwrap_or_else(|| panic!("no row {id}"));
+        let found = EXPLAINED.iter().find(|(bug, ..)| bug.id == id);
+        let (bug, ..) = found.unwrap_or_else(|| panic!("no row {id}"));
         explain(&bug.witness).looks_like(&bug.id, &bug.facts.title)
     };
     let file = |name: &str| {
@@ -93,9 +115,7 @@ fn small_counterexamples_read_well() {
 
 #[test]
 fn every_witness_is_explained_by_its_liars_and_its_rule() {
-    for bug in suite() {
-        let explanation = explain(&bug.witness);
-        let story = explanation.story();
+    for (bug, explanation, story) in &*EXPLAINED {
         let property = explanation.violation().expect("a witness violates something").property;
         assert_eq!(property, bug.facts.property, "{}", bug.id);
         for liar in bug.witness.adversary.byzantine.iter() {
@@ -117,9 +137,8 @@ fn every_witness_is_explained_by_its_liars_and_its_rule() {
 #[test]
 fn a_deviation_is_tied_to_the_event_in_which_it_acts() {
     let mut unseen = Vec::new();
-    for bug in suite().iter().filter(|bug| bug.flags().len() == 1) {
-        let explanation = explain(&bug.witness);
-        let story = explanation.story().replace("\n    ", " ");
+    for (bug, explanation, story) in EXPLAINED.iter().filter(|(bug, ..)| bug.flags().len() == 1) {
+        let story = story.replace("\n    ", " ");
         // Half a remedy is a flag without which the rule is violated as well.
         if story.contains("the same rule is violated without any") {
             continue;
@@ -144,8 +163,7 @@ fn a_deviation_is_tied_to_the_event_in_which_it_acts() {
 /// The quorums of two decisions are in the text, and who is in both.
 #[test]
 fn a_disagreement_is_explained_by_votes() {
-    for bug in suite().iter().filter(|bug| bug.facts.property == Property::Agreement) {
-        let story = explain(&bug.witness).story();
+    for (bug, _, story) in EXPLAINED.iter().filter(|(bug, ..)| bug.facts.property == Property::Agreement) {
         let story = story.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(story.contains("Why they disagree"), "{}: {story}", bug.id);
         assert!(story.matches("counting the").count() == 2, "{}: {story}", bug.id);
@@ -155,8 +173,7 @@ fn a_disagreement_is_explained_by_votes() {
 
 #[test]
 fn a_standstill_is_explained_by_what_is_missing() {
-    for bug in suite().iter().filter(|bug| bug.facts.property == Property::Termination) {
-        let story = explain(&bug.witness).story();
+    for (bug, _, story) in EXPLAINED.iter().filter(|(bug, ..)| bug.facts.property == Property::Termination) {
         assert!(
             story.contains("Where it stands still") && story.contains("At the end"),
             "{}: {story}",
@@ -225,10 +242,9 @@ fn no_message_comes_from_nowhere_and_none_arrives_before_it_is_sent() {
 /// What is shown by default is a part of all, in the same order.
 #[test]
 fn the_short_chart_is_a_part_of_the_whole() {
-    for bug in suite() {
-        let explanation = explain(&bug.witness);
+    for (bug, explanation, _) in &*EXPLAINED {
         let short = explanation.drawing();
-        let whole = explanation.whole().drawing();
+        let whole = explanation.clone().whole().drawing();
         // Columns of clients to whom nothing happens are left out, so that places differ.
         let named = |chart: &Chart| -> Vec<(SeatName, SeatName, Arrow)> {
             let name = |place: usize| chart.lifelines[place].name;
