@@ -161,9 +161,9 @@ impl Entry {
             session: |preset, scenario, record| {
                 let mut sim = Sim::<P>::with_preset(preset);
                 if record {
-                    sim.reset_recording(scenario)?
+                    sim.reset_recording(scenario)?;
                 } else {
-                    sim.reset(scenario)?
+                    sim.reset(scenario)?;
                 }
                 Ok(Box::new(sim))
             },

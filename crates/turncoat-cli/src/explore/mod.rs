@@ -9,6 +9,7 @@
 //! | answers a request, or refuses it | `server.rs` |
 //! | knows all sessions and campaigns | `desk.rs` |
 //! | makes choices, forks, changes liars | `session.rs` |
+//! | makes a run again, to be looked at | `made.rs` |
 //! | shows a run as a whole | `view.rs`; at a place `moment.rs`; the states of replicas side by side `state.rs` |
 //! | makes a file of a run | `export.rs` |
 //! | lists what can be opened | `home.rs` |
@@ -18,6 +19,7 @@ mod desk;
 mod export;
 mod home;
 mod hunt;
+mod made;
 mod moment;
 mod server;
 mod session;

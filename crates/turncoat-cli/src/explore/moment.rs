@@ -11,9 +11,9 @@ use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_lab::explain::{Explanation, Section};
 
 use super::Trouble;
+use super::made::Made;
 use super::session::Session;
 use super::state::{Column, StateTable};
-use super::view::Made;
 
 #[derive(Serialize)]
 pub(super) struct Moment {

@@ -13,7 +13,7 @@ use turncoat_core::session::Session as Hand;
 use turncoat_lab::suite::Bug;
 
 use super::Trouble;
-use super::view::Made;
+use super::made::Made;
 use crate::registry;
 
 /// The most choices that one command makes.
@@ -32,8 +32,11 @@ pub(crate) struct Session {
     pub(super) scenario: Scenario,
     pub(super) runs: Vec<Chosen>,
     /// The run that was looked at last, whole.
-    made: Arc<Mutex<Option<(usize, Arc<Made>)>>>,
+    made: Arc<Mutex<Option<Whole>>>,
 }
+
+/// A run, by its number, as a whole.
+type Whole = (usize, Arc<Made>);
 
 /// What was chosen in a run.
 #[derive(Clone)]

@@ -1,17 +1,16 @@
 //! A run as a whole.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use turncoat_core::ids::{NodeSet, SeatName};
 use turncoat_core::node::Cluster;
-use turncoat_core::outcome::{Property, Violation};
+use turncoat_core::outcome::Violation;
 use turncoat_core::part::Change;
-use turncoat_core::record::{Arrival, Falsehood, Loss, Recording, SentCopy, What};
+use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 use turncoat_core::schedule::{Action, Coordinates};
-use turncoat_lab::explain::{Board, Decided, Sign};
+use turncoat_lab::explain::Sign;
 
 use super::Trouble;
+use super::made::{Made, name, place};
 use super::session::{Chosen, Session};
 
 #[derive(Serialize)]
@@ -119,74 +118,7 @@ struct Violated {
     slot: Option<u32>,
 }
 
-/// A run made again, choice by choice.
-pub(super) struct Made {
-    pub(super) board: Board,
-    pub(super) recording: Recording,
-    pub(super) lifelines: Vec<SeatName>,
-    /// The messages that were under way by their names, each with its row.
-    named: BTreeMap<String, usize>,
-    /// What was so after each choice; the first is the start.
-    after: Vec<After>,
-    /// When replicas came into other views: the choice, the lifeline, the view.
-    views: Vec<(usize, SeatName, u32)>,
-}
-
-struct After {
-    steps: u64,
-    events: usize,
-    copies: usize,
-    time: u64,
-}
-
 impl Made {
-    /// Makes all choices of a run.
-    pub(super) fn of(session: &Session, run: usize) -> Result<Self, Trouble> {
-        let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
-        let mut hand = session.begin(true)?;
-        let seats: Vec<SeatName> = hand.standings().iter().map(|standing| standing.seat).collect();
-        let now = |hand: &dyn turncoat_core::session::Session| {
-            let (events, copies) = hand.recorded();
-            After { steps: hand.steps(), events, copies, time: hand.time().0 }
-        };
-        let mut seen: Vec<_> = (0..seats.len()).map(|seat| hand.view(seat)).collect();
-        let (mut after, mut views) = (vec![now(&*hand)], Vec::new());
-        for (i, action) in session.chosen(run, choices)?.iter().enumerate() {
-            hand.apply(action).map_err(|error| Trouble::Refused(format!("`{action}`: {error}")))?;
-            after.push(now(&*hand));
-            for (seat, known) in seen.iter_mut().enumerate() {
-                // Only who did something can have changed.
-                if place(action).is_none_or(|who| who.node == seats[seat].node) {
-                    let view = hand.view(seat);
-                    if view != *known {
-                        views.extend(view.map(|view| (i + 1, seats[seat], view.0)));
-                        *known = view;
-                    }
-                }
-            }
-        }
-        let (outcome, recording) = hand.stop();
-        let board = Board::of(&session.entry, &session.scenario, outcome, recording.clone());
-        let lifelines = board.chart.lifelines.iter().map(|lifeline| lifeline.name).collect();
-        let under_way = recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
-        let named = under_way.map(|(row, copy)| (name(copy), row)).collect();
-        Ok(Self { board, recording, lifelines, named, after, views })
-    }
-
-    pub(super) fn lifeline(&self, seat: SeatName) -> usize {
-        self.lifelines.iter().position(|&other| other == seat).unwrap_or_default()
-    }
-
-    /// The choice in which an event happened.
-    pub(super) fn choice(&self, step: u64) -> usize {
-        self.after.partition_point(|after| after.steps < step).min(self.after.len() - 1)
-    }
-
-    /// The row of a message that was under way.
-    pub(super) fn row(&self, message: &Coordinates) -> Option<usize> {
-        self.named.get(&message.to_string()).copied()
-    }
-
     fn steps(&self, actions: &[Action]) -> Vec<Step> {
         let step = |(i, action): (usize, &Action)| {
             let arrow = message(action).and_then(|message| self.row(message));
@@ -350,33 +282,6 @@ impl Made {
         };
         self.board.violations.iter().map(violated).collect()
     }
-
-    /// A text that names events, with the choices instead in which they happened.
-    pub(super) fn renumbered(&self, text: &str) -> String {
-        let mut words = text.split("step ");
-        let first = words.next().unwrap_or_default().to_owned();
-        words.fold(first, |text, rest| {
-            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            match rest[..digits].parse() {
-                Ok(step) => format!("{text}step {}{}", self.choice(step), &rest[digits..]),
-                Err(_) => format!("{text}step {rest}"),
-            }
-        })
-    }
-
-    /// The decisions up to a place, each with the choice in which it was made.
-    pub(super) fn decisions(&self, at: usize) -> impl Iterator<Item = (usize, &Decided)> {
-        let made = self.board.decisions.iter().map(|decided| (self.choice(decided.step), decided));
-        made.filter(move |(choice, _)| *choice <= at)
-    }
-
-    /// What is violated up to a place, in words.
-    pub(super) fn violated(&self, at: usize, property: Property) -> Option<&str> {
-        let mut violations = self.board.violations.iter();
-        let found = violations
-            .find(|(violation, _)| violation.property == property && self.choice(violation.step) <= at);
-        found.map(|(_, detail)| detail.as_str())
-    }
 }
 
 /// A run to its last choice.
@@ -418,12 +323,6 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
     })
 }
 
-/// A copy's name, as in choices.
-fn name(copy: &SentCopy) -> String {
-    let SentCopy { src, dst, nth, .. } = *copy;
-    Coordinates { src, dst, kind: copy.kind.to_owned(), nth }.to_string()
-}
-
 /// The message that a choice is about.
 fn message(action: &Action) -> Option<&Coordinates> {
     match action {
@@ -433,17 +332,6 @@ fn message(action: &Action) -> Option<&Coordinates> {
         | Action::Mutate(message, ..)
         | Action::Edit(message, ..)
         | Action::Delay(message, _) => Some(message),
-        _ => None,
-    }
-}
-
-/// Where a choice happens, if in one place.
-fn place(action: &Action) -> Option<SeatName> {
-    match action {
-        Action::Fire(seat, _) | Action::Suspect(seat) | Action::Crash(seat) | Action::Restart(seat, _) => {
-            Some(*seat)
-        }
-        Action::Deliver(message) | Action::Drop(message) => Some(message.dst),
         _ => None,
     }
 }

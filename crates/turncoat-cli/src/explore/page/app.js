@@ -12,7 +12,7 @@ import { HomeScreen } from "./home.js";
  * What screens can ask of the page.
  * @typedef {object} Page
  * @property {(words: string) => void} say to those who listen
- * @property {(error: Error) => void} fail
+ * @property {(error: Error | null) => void} fail shows an error, or takes it away
  * @property {(hash: string) => void} here writes down where we are, for a reload
  * @property {(what: Open) => Promise<void>} open a session, and shows it
  * @property {() => void} theme
@@ -25,7 +25,7 @@ function App() {
   const [home, setHome] = useState(/** @type {Home | null} */ (null));
   const [said, say] = useState("");
   const [error, setError] = useState("");
-  const fail = (/** @type {Error} */ error) => setError(error.message);
+  const fail = (/** @type {Error | null} */ error) => setError(error?.message ?? "");
 
   useEffect(() => {
     const turn = () => {

@@ -35,7 +35,7 @@ export const nothing = { arrow: null, step: null };
 /**
  * @param {() => View} view
  * @param {(change: Partial<View>) => void} set
- * @param {{ say: (words: string) => void, fail: (error: Error) => void, visit: (run: number, at: number) => Promise<void> }} page
+ * @param {{ say: (words: string) => void, fail: (error: Error | null) => void, visit: (run: number, at: number) => Promise<void> }} page
  */
 export function commands(view, set, { say, fail, visit }) {
   /** @param {number} at */
@@ -54,6 +54,7 @@ export function commands(view, set, { say, fail, visit }) {
       const place = await asked;
       const from = view().run.run;
       await visit(place.run, place.at);
+      fail(null);
       const { run, marks } = view();
       const forked = place.run === from ? "" : `now in run ${run.runs[place.run].name}; `;
       say(`${forked}${told(run, marks, place.at)}${place.note ? `; ${place.note}` : ""}`);
