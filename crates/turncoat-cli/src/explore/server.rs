@@ -105,7 +105,6 @@ fn router(desk: Desk, token: &str, port: u16) -> Router {
     let session = "/api/sessions/{id}";
     let at = format!("{session}/{{run}}/{{at}}");
     let inside = Router::new()
-        .route("/", get(|| async { page("index.html") }))
         .route("/{*name}", get(|Path(name): Path<String>| async move { page(&name) }))
         .route("/api/home", get(show_home))
         .route("/api/sessions", post(open))
@@ -124,6 +123,7 @@ fn router(desk: Desk, token: &str, port: u16) -> Router {
         .route("/api/campaigns/{id}/events", get(events))
         .route("/api/reports/{*file}", get(show_report));
     Router::new()
+        .route(&format!("/{token}/"), get(|| async { page("index.html") }))
         .nest(&format!("/{token}"), inside)
         .fallback(|| async {
             (StatusCode::FORBIDDEN, "the address has a token: see what the command printed\n")

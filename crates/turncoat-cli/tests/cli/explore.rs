@@ -172,6 +172,7 @@ fn only_the_page_with_the_token_is_answered() {
     assert_eq!(status(&home, &format!("{host}origin: null\r\n")), 403, "a page without an origin");
     assert_eq!(status(&home, &format!("{host}origin: http://{}\r\n", server.host)), 200, "its own page");
     let page = server.ask("GET", "", "");
+    assert!(page.status == 200 && page.body.contains("<!doctype html>"), "{}", page.body);
     for header in ["content-security-policy: default-src 'none'", "nosniff", "no-referrer", "no-store"] {
         assert!(page.head.contains(header), "{header}: {}", page.head);
     }

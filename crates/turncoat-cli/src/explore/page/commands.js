@@ -69,10 +69,17 @@ export function commands(view, set, { say, fail, visit }) {
     const { run, at } = view();
     return /** @type {const} */ ([run.session, run.run, at]);
   };
-  /** Whether nothing can be done now, be it for a moment. */
-  const idle = () => view().run.readOnly || view().busy || !view().fresh;
+  /** @type {(() => void) | null} */
+  let waiting = null;
+  /** Does something now, or as soon as the answer to what was done before is there. @param {() => void} command */
+  const whenReady = (command) => {
+    const { run, busy, fresh } = view();
+    if (run.readOnly) return;
+    if (busy || !fresh) waiting = command;
+    else command();
+  };
   /** @param {string} action */
-  const act = (action) => (idle() ? undefined : follow(api.act(...here(), action)));
+  const act = (action) => whenReady(() => follow(api.act(...here(), action)));
   const flying = () => view().moment?.flying ?? [];
   /** The message that keys act upon: the selected one, or the one that is delivered next. */
   const chosen = () => {
@@ -90,9 +97,18 @@ export function commands(view, set, { say, fail, visit }) {
   };
 
   return {
-    go,
+    go(/** @type {number} */ at) {
+      waiting = null;
+      go(at);
+    },
     act,
     set,
+    /** Does what had to wait. */
+    resume() {
+      const command = waiting;
+      waiting = null;
+      command?.();
+    },
     /** @param {Selection} selected */
     select: (selected) => set({ selected, ...(selected.arrow !== null && view().tab !== "message" ? { tab: "message" } : {}) }),
     /** Moves the selection among the steps. @param {number} way */
@@ -117,26 +133,29 @@ export function commands(view, set, { say, fail, visit }) {
       else say("nothing is violated in this run");
     },
     /** @param {"decision" | "view-change" | "violation" | "end" | "steps"} until */
-    until: (until) => (idle() ? undefined : follow(api.go(...here(), until, until === "steps" ? 10 : undefined))),
+    until: (until) => whenReady(() => follow(api.go(...here(), until, until === "steps" ? 10 : undefined))),
     deliver() {
-      const { selected, moment } = view();
+      const { selected } = view();
       const message = selected.arrow === null ? null : flying().find(({ arrow }) => arrow === selected.arrow);
-      if (message) act(`deliver ${message.name}`);
-      else if (selected.step !== null) go(selected.step);
-      else if (moment?.suggested) act(moment.suggested);
-      else say(moment?.over ?? "there is nothing to deliver");
+      if (message) return act(`deliver ${message.name}`);
+      if (selected.step !== null) return go(selected.step);
+      whenReady(() => {
+        const { moment } = view();
+        if (moment?.suggested) act(moment.suggested);
+        else say(moment?.over ?? "there is nothing to deliver");
+      });
     },
     drop() {
       const message = chosen();
       if (message) act(`drop ${message.name}`);
       else say("select a message under way first");
     },
-    lie() {
-      const message = chosen();
-      if (idle()) return;
-      if (message) set({ dialog: { kind: "lie", message } });
-      else say("select a message under way first");
-    },
+    lie: () =>
+      whenReady(() => {
+        const message = chosen();
+        if (message) set({ dialog: { kind: "lie", message } });
+        else say("select a message under way first");
+      }),
     fire() {
       const { run, moment, focus } = view();
       const armed = (moment?.seats ?? []).flatMap(({ timers }, i) => timers.map((timer) => ({ ...timer, i })));
@@ -144,7 +163,7 @@ export function commands(view, set, { say, fail, visit }) {
       if (next) act(`fire ${run.lifelines[next.i].name} ${next.name}`);
       else say("no timer is armed");
     },
-    fork: () => !idle() && set({ dialog: { kind: "fork" } }),
+    fork: () => whenReady(() => set({ dialog: { kind: "fork" } })),
     /** @param {string} name */
     forkAs: (name) => follow(api.fork(...here(), name)),
     /** @param {string[]} byzantine */

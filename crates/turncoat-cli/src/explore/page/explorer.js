@@ -49,7 +49,10 @@ export function Explorer({ page, route }) {
   }, [route]);
   useEffect(() => (view ? listen(does) : undefined), [does, view === null]);
 
-  const { run, at, playing, pace, bookmarks } = view ?? {};
+  const { run, at, playing, pace, bookmarks, fresh, busy } = view ?? {};
+  useEffect(() => {
+    if (fresh && !busy) does.resume();
+  }, [fresh, busy]);
   useMoment(run, at, moments.current, set, page.fail);
   useEffect(() => {
     if (!run || at === undefined) return;
