@@ -28,8 +28,8 @@ pub trait Session {
     fn time(&self) -> Time;
     /// Whether the network is calm.
     fn is_calm(&self) -> bool;
-    /// Whether the goal is reached or a limit, and the run would end here.
-    fn is_over(&self) -> bool;
+    /// Whether the run ends here: the network is calm, and the goal or a limit is reached, or nothing is left to happen.
+    fn is_over(&mut self) -> bool;
     /// What is violated so far, in order.
     fn violations(&self) -> &[Violation];
     /// Decisions of correct replicas so far.

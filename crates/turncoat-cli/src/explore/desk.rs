@@ -186,8 +186,10 @@ impl Desk {
     }
 
     /// Closes a session.
-    pub(super) fn close(&self, id: &str) {
+    pub(super) fn close(&self, id: &str) -> Result<(), Trouble> {
+        self.change(id, |_| Ok(()))?;
         self.sessions().open.remove(id);
+        Ok(())
     }
 
     /// All sessions, the newest first.

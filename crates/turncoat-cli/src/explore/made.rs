@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use turncoat_core::ids::SeatName;
-use turncoat_core::outcome::Property;
+use turncoat_core::outcome::{End, Property};
 use turncoat_core::record::{Recording, SentCopy};
 use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_core::session::Session as Hand;
@@ -17,6 +17,8 @@ pub(super) struct Made {
     pub(super) board: Board,
     pub(super) recording: Recording,
     pub(super) lifelines: Vec<SeatName>,
+    /// Why it ends with its last choice, if it does.
+    pub(super) over: Option<String>,
     /// The messages that were under way by their names, each with its row.
     named: BTreeMap<String, usize>,
     /// What was so after each choice; the first is the start.
@@ -58,12 +60,18 @@ impl Made {
                 }
             }
         }
+        let ended = hand.is_over();
         let (outcome, recording) = hand.stop();
+        let over = ended.then(|| match outcome.end {
+            End::Goal => "the goal is reached".to_owned(),
+            End::Limit(name) => format!("the limit on {name} is reached"),
+            End::Quiet | End::Stopped => "nothing is left to happen".to_owned(),
+        });
         let board = Board::of(&session.entry, &session.scenario, outcome, recording.clone());
         let lifelines = board.chart.lifelines.iter().map(|lifeline| lifeline.name).collect();
         let under_way = recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
         let named = under_way.map(|(row, copy)| (name(copy), row)).collect();
-        Ok(Self { board, recording, lifelines, named, after, views })
+        Ok(Self { board, recording, lifelines, over, named, after, views })
     }
 
     pub(super) fn lifeline(&self, seat: SeatName) -> usize {
@@ -80,17 +88,16 @@ impl Made {
         self.named.get(&message.to_string()).copied()
     }
 
-    /// A text that names events, with the choices instead in which they happened.
+    /// A text that names events, with the choices instead in which they happened: `at step 5`, `at steps 5 and 6`.
     pub(super) fn renumbered(&self, text: &str) -> String {
-        let mut words = text.split("step ");
-        let first = words.next().unwrap_or_default().to_owned();
-        words.fold(first, |text, rest| {
-            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            match rest[..digits].parse() {
-                Ok(step) => format!("{text}step {}{}", self.choice(step), &rest[digits..]),
-                Err(_) => format!("{text}step {rest}"),
-            }
-        })
+        let mut numbers = false;
+        let word = |word: &str| {
+            let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let step = word[..digits].parse().ok().filter(|_| numbers);
+            numbers = matches!(word, "step" | "steps") || (numbers && (word == "and" || word.ends_with(',')));
+            step.map_or_else(|| word.to_owned(), |step| format!("{}{}", self.choice(step), &word[digits..]))
+        };
+        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
     /// The decisions up to a place, each with the choice in which it was made.

@@ -20,7 +20,7 @@ pub(super) struct Moment {
     at: usize,
     time: u64,
     calm: bool,
-    over: Option<&'static str>,
+    over: Option<String>,
     suggested: Option<String>,
     seats: Vec<Seat>,
     flying: Vec<Flying>,
@@ -95,6 +95,7 @@ struct Decision {
 struct Check {
     property: &'static str,
     states: &'static str,
+    open: bool,
     violated: Option<String>,
 }
 
@@ -173,12 +174,13 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     });
     let (faulty, over) = hand.faulty();
     let names = |nodes: turncoat_core::ids::NodeSet| nodes.iter().map(|node| node.to_string()).collect();
-    let suggested = hand.next();
+    let ended = made.over.clone().filter(|_| at + 1 == made.after.len());
+    let suggested = hand.next().filter(|_| ended.is_none());
     Ok(Moment {
         at,
         time: hand.time().0,
         calm: hand.is_calm(),
-        over: suggested.is_none().then_some("nothing is left to happen"),
+        over: ended.or_else(|| suggested.is_none().then(|| "nothing is left to happen".to_owned())),
         suggested: suggested.map(|action| action.to_string()),
         seats: by_lifeline.iter().map(|standing| seat(standing)).collect(),
         flying: flying.collect(),
@@ -246,9 +248,11 @@ fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
 }
 
 fn checks(made: &Made, at: usize) -> Vec<Check> {
+    let over = made.over.is_some() && at + 1 == made.after.len();
     let check = |property: Property| Check {
         property: property.name(),
         states: property.about(),
+        open: property == Property::Termination && !over,
         violated: made.violated(at, property).map(str::to_owned),
     };
     Property::ALL.into_iter().map(check).collect()

@@ -219,9 +219,9 @@ async fn open(State(shared): State<Shared>, open: Posted<Open>) -> Answer<Value>
     answer(shared, move |desk| desk.open(&open).map(|session| json!({ "session": session }))).await
 }
 
-async fn close(State(shared): State<Shared>, Path(id): Path<String>) -> StatusCode {
-    shared.desk.close(&id);
-    StatusCode::NO_CONTENT
+async fn close(State(shared): State<Shared>, Path(id): Path<String>) -> Result<StatusCode, Trouble> {
+    shared.desk.close(&id)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize)]

@@ -138,7 +138,7 @@ impl Session {
         let action: Action = line.parse().map_err(Trouble::Bad)?;
         let mut hand = self.replay(run, at, true)?;
         hand.apply(&action).map_err(|error| Trouble::Refused(error.to_string()))?;
-        self.extend(run, at, &*hand, None)
+        self.extend(run, at, &mut *hand, None)
     }
 
     /// Lets time pass until something happens.
@@ -166,14 +166,15 @@ impl Session {
             }
             left -= 1;
         }
-        self.extend(run, at, &*hand, note)
+        self.extend(run, at, &mut *hand, note)
     }
 
     /// A second run with the choices up to a place.
     pub(super) fn fork(&mut self, run: usize, at: usize, name: &str) -> Result<Place, Trouble> {
         let actions = self.chosen(run, at)?.to_vec();
-        let hand = self.replay(run, at, false)?;
-        self.add(Chosen { name: name.to_owned(), from: Some((run, at)), actions, violation: first(&*hand) })
+        let mut hand = self.replay(run, at, false)?;
+        let violation = first(&mut *hand);
+        self.add(Chosen { name: name.to_owned(), from: Some((run, at)), actions, violation })
     }
 
     /// The same choices, with other liars.
@@ -183,8 +184,8 @@ impl Session {
         let scenario = scenario.map_err(|error| Trouble::Refused(error.to_string()))?;
         let mut session = Self { scenario, made: Arc::default(), ..self.clone() };
         for run in 0..session.runs.len() {
-            let hand = session.replay(run, session.runs[run].actions.len(), false)?;
-            session.runs[run].violation = first(&*hand);
+            let mut hand = session.replay(run, session.runs[run].actions.len(), false)?;
+            session.runs[run].violation = first(&mut *hand);
         }
         Ok(session)
     }
@@ -193,16 +194,15 @@ impl Session {
         &mut self,
         run: usize,
         at: usize,
-        hand: &dyn Hand,
+        hand: &mut dyn Hand,
         note: Option<String>,
     ) -> Result<Place, Trouble> {
-        let actions = hand.script();
+        let actions = hand.script().to_vec();
         let before = &self.runs[run].actions;
         let (now, violation) = (actions.len(), first(hand));
-        if before.starts_with(actions) {
+        if before.starts_with(&actions) {
             return Ok(Place { run, at: now, note });
         }
-        let actions = actions.to_vec();
         if before.len() == at {
             self.made = Arc::default();
             let chosen = &mut self.runs[run];
@@ -224,7 +224,12 @@ impl Session {
     }
 }
 
-/// What is violated first.
-fn first(hand: &dyn Hand) -> Option<String> {
-    hand.violations().first().map(|Violation { property, .. }| property.to_string())
+/// What is violated first, once a run has ended if it has.
+fn first(hand: &mut dyn Hand) -> Option<String> {
+    let name = |violation: &Violation| violation.property.to_string();
+    if hand.is_over() {
+        hand.stop().0.violations.first().map(name)
+    } else {
+        hand.violations().first().map(name)
+    }
 }

@@ -219,7 +219,25 @@ fn who_may_only_look_does_not_play() {
     assert_eq!(server.post("api/sessions/s1/liars", &json!({ "byzantine": [] })).status, 422);
     let hunt = json!({ "protocol": "pbft", "strategy": "byzzfuzz", "runs": 10 });
     assert_eq!(server.post("api/campaigns", &hunt).status, 422);
+    assert_eq!(server.ask("DELETE", "api/sessions/s1", "").status, 422);
     assert_eq!(server.get("api/sessions/s1/0")["readOnly"], true);
+}
+
+#[test]
+fn termination_is_judged_at_the_end_and_not_before() {
+    let server = Server::start(&Folder::new(), "pbft/read-only-liveness");
+    let run = server.get("api/sessions/s1/0");
+    let end = run["steps"].as_array().expect("a list").len();
+    assert_eq!(run["violations"][0]["property"], "termination", "{}", run["violations"]);
+    let check = |at: usize| {
+        let moment = server.get(&format!("api/sessions/s1/0/{at}"));
+        let checks = moment["checks"].as_array().expect("a list").clone();
+        let termination =
+            checks.into_iter().find(|check| check["property"] == "termination").expect("it is there");
+        (termination["open"].clone(), termination["violated"].is_string(), moment["over"].clone())
+    };
+    assert_eq!(check(end - 1), (json!(true), false, Value::Null));
+    assert_eq!(check(end), (json!(false), true, json!("the limit on steps is reached")));
 }
 
 #[test]

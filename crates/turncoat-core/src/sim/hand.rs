@@ -7,6 +7,7 @@ use crate::ids::{NodeId, NodeSet, Seat, SeatName, Time};
 use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::Protocol;
+use crate::outcome::End;
 use crate::record::{Loss, What};
 use crate::schedule::{Action, Choice, Coordinates};
 
@@ -185,6 +186,14 @@ impl<P: Protocol> Sim<P> {
         let mut on = true;
         self.guarded(|sim| on = sim.step());
         on
+    }
+
+    /// Whether the network is calm, and the run would end here by itself.
+    pub(super) fn has_come_to_its_end(&mut self) -> bool {
+        if self.calm && self.end.is_none() && !self.really_ended() && self.next_choice().is_none() {
+            self.end = Some(if self.goal_at.is_some() { End::Goal } else { End::Quiet });
+        }
+        self.calm && self.end.is_some()
     }
 
     /// The next event by time.

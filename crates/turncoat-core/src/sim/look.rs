@@ -193,8 +193,8 @@ impl<P: Protocol> Session for Sim<P> {
     fn is_calm(&self) -> bool {
         self.calm
     }
-    fn is_over(&self) -> bool {
-        self.end.is_some()
+    fn is_over(&mut self) -> bool {
+        self.has_come_to_its_end()
     }
     fn violations(&self) -> &[Violation] {
         Self::violations(self)

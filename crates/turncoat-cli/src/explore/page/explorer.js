@@ -207,8 +207,14 @@ function spent({ liars, stopped, f, over }) {
   return `${faulty} of ${f} faulty${who && `: ${who}`}${over ? " – more than the protocol promises to bear" : ""}`;
 }
 
+/** What properties are called where they hold. @type {Record<string, string>} */
+const titles = { crashed: "no crash", custom: "own invariants" };
+
 /** @param {{ check: Check }} props */
-const Badge = ({ check: { property, states, violated } }) => html`
-  <li class=${`badge ${violated ? "bad" : "good"}`} data-property=${property} title=${violated ?? states}>
-    <i aria-hidden="true">${violated ? "✖" : "✔"}</i> ${property} <b>${violated ? "violated" : "holds"}</b>
-  </li>`;
+function Badge({ check: { property, states, open, violated } }) {
+  const [look, sign, word] = violated ? ["bad", "✖", "violated"] : open ? ["open", "○", "open"] : ["good", "✔", "holds"];
+  return html`
+    <li class=${`badge ${look}`} data-property=${property} title=${violated ?? states}>
+      <i aria-hidden="true">${sign}</i> ${titles[property] ?? property} <b>${word}</b>
+    </li>`;
+}

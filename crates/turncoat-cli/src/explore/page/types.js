@@ -186,7 +186,10 @@
  */
 
 /** @typedef {{ name: string, value: number | null, requests: string[], voters: string[], at: number }} Decision */
-/** @typedef {{ property: string, states: string, violated: string | null }} Check a property, what it says, and what violates it */
+/**
+ * A property, what it says, what violates it, and whether that cannot be told before the end.
+ * @typedef {{ property: string, states: string, open: boolean, violated: string | null }} Check
+ */
 
 /**
  * What can be done to a message that a liar has sent.
