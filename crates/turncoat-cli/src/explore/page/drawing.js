@@ -68,7 +68,8 @@ function RowLabel({ run, row, last, x, y }) {
     return html`<text class="label lie" x=${x} y=${y}>✎ ${from} lies to ${to}: ${changed(message)}</text>`;
   }
   if (what !== "deliver" || !message) return html`<text class="label quiet" x=${x} y=${y}>${words}</text>`;
-  const sign = message.lie ? "✎ " : message.heeded ? "" : "ignored: ";
+  const way = `${run.lifelines[message.from].name}→${run.lifelines[message.to].name} `;
+  const sign = (message.lie ? "✎ " : "") + (last ? "" : way) + (message.heeded ? "" : "ignored: ");
   return html`
     <text class=${looks("label", message.lie ? "lie" : !message.heeded && "quiet")} x=${x} y=${y}>
       ${sign}${message.label}${last ? ` ×${last - row + 1}` : ""}${message.lie?.changes.length ? ` (${changed(message)})` : ""}

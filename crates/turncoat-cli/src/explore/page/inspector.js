@@ -39,7 +39,7 @@ const ROWS_MAX = 400;
 /** @param {{ run: Run, moment: Moment | null }} props */
 function States({ run, moment }) {
   const [filter, setFilter] = useState("");
-  const [news, setNews] = useState(false);
+  const [news, setNews] = useState(true);
   const [pinned, setPinned] = useState(/** @type {string[]} */ ([]));
   const [closed, setClosed] = useState(/** @type {string[]} */ ([]));
   if (!moment) return html`<p class="empty">Loading …</p>`;
@@ -53,7 +53,7 @@ function States({ run, moment }) {
   return html`
     <${Filter} name="Filter fields" text=${filter} set=${setFilter}>
       <button aria-pressed=${news} onClick=${() => setNews(!news)}
-        title="Only what changed just now, or differs between correct replicas">only • ≠</button>
+        title="Only what changed just now, or differs between correct replicas">news only</button>
     <//>
     <table class="state" style=${{ minWidth: `${8 + 3.6 * columns.length}rem` }}>
       <thead>
@@ -75,7 +75,8 @@ function States({ run, moment }) {
         </tbody>`)}
     </table>
     ${found.length > ROWS_MAX && html`<p class="empty">and ${found.length - ROWS_MAX} more: filter to see them</p>`}
-    ${found.length === 0 && html`<p class="empty">No field is like that.</p>`}`;
+    ${found.length === 0 && html`
+      <p class="empty">${news && !filter ? "Nothing changed just now, and correct replicas agree in all." : "No field is like that."}</p>`}`;
 }
 
 /**

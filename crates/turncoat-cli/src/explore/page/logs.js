@@ -8,6 +8,7 @@ import { Sentence, Value, memo } from "./parts.js";
 
 const SLOTS_MAX = 40;
 const LIES_MAX = 20;
+const VALUES_MAX = 4;
 
 /** @param {{ run: Run, moment: Moment | null, does: Commands }} props */
 function Columns({ run, moment, does }) {
@@ -19,6 +20,7 @@ function Columns({ run, moment, does }) {
         ${slots.length === 0 && html`
           <p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, slot by slot.</p>`}
         ${moment && slots.length > 0 && html`<${Slots} run=${run} logs=${moment.logs} does=${does} />`}
+        ${slots.length > 0 && run.values.length <= VALUES_MAX && html`<p class="hint">${run.values.join("; ")}</p>`}
         ${moment && html`<${LiesSoFar} run=${run} at=${moment.at} does=${does} />`}
       </div>
       ${arithmetic.length > 0 && html`
@@ -80,7 +82,7 @@ function LiesSoFar({ run, at, does }) {
       <ul>
         ${lies.slice(0, LIES_MAX).map((arrow) => html`
           <li><button class="cell" onClick=${() => does.select({ arrow: arrow.i, step: null })}>
-            <b class="liar">✎ ${run.lifelines[arrow.from].name}</b> to <b>${run.lifelines[arrow.to].name}</b>: ${arrow.kind} ${changed(arrow)}
+            <b class="liar">✎ ${run.lifelines[arrow.from].name}</b> to <b>${run.lifelines[arrow.to].name}</b>: ${arrow.label} (${changed(arrow)})
           </button></li>`)}
         ${lies.length > LIES_MAX && html`<li>and ${lies.length - LIES_MAX} more</li>`}
       </ul>
