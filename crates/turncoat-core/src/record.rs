@@ -87,7 +87,7 @@ pub enum Arrival {
     Delivered {
         /// In this event.
         step: u64,
-        /// Whether the receiver did or remembered something; true where that cannot be seen.
+        /// Whether the receiver did or remembered something; true where that cannot be seen, or late in a long run.
         heeded: bool,
     },
     /// It was lost.

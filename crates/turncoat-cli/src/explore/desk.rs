@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -21,6 +21,9 @@ use crate::setup::{Setup, Start};
 /// The most sessions at a time. The one that nobody has used for longest makes room.
 const SESSIONS: usize = 128;
 
+/// So many runs are kept whole, which for long ones is much. Others are made again when somebody looks.
+const WHOLE: usize = 6;
+
 /// All that is open.
 pub(crate) struct Desk {
     /// Nobody acts.
@@ -36,6 +39,26 @@ struct Sessions {
     next: u64,
     clock: u64,
     open: BTreeMap<String, (u64, Session)>,
+    /// Whose runs are kept whole, the latest last.
+    whole: Vec<String>,
+}
+
+impl Sessions {
+    /// Somebody looks at a session.
+    fn use_now(&mut self, id: &str) -> Option<Session> {
+        self.clock += 1;
+        let (used, session) = self.open.get_mut(id)?;
+        *used = self.clock;
+        let session = session.clone();
+        self.whole.retain(|other| other != id);
+        self.whole.push(id.to_owned());
+        if self.whole.len() > WHOLE {
+            let idle = self.whole.remove(0);
+            let idle = self.open.get_mut(&idle);
+            idle.into_iter().for_each(|(_, session)| session.made = Arc::default());
+        }
+        Some(session)
+    }
 }
 
 /// What to open.
@@ -106,18 +129,18 @@ impl Desk {
     }
 
     fn add(&self, session: Session) -> String {
-        // Whoever opens it wants to see it: that is made while the page loads.
-        let wanted = session.clone();
-        thread::spawn(move || wanted.made(0));
         let mut sessions = self.sessions();
         if sessions.open.len() >= SESSIONS {
             let oldest = sessions.open.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone());
             oldest.and_then(|id| sessions.open.remove(&id));
         }
         sessions.next += 1;
-        sessions.clock += 1;
-        let (id, used) = (format!("s{}", sessions.next), sessions.clock);
-        sessions.open.insert(id.clone(), (used, session));
+        let id = format!("s{}", sessions.next);
+        sessions.open.insert(id.clone(), (0, session));
+        // Whoever opens it wants to see it: that is made while the page loads.
+        if let Some(wanted) = sessions.use_now(&id) {
+            thread::spawn(move || wanted.made(0));
+        }
         id
     }
 
@@ -148,14 +171,8 @@ impl Desk {
 
     /// A session as it is now.
     pub(super) fn session(&self, id: &str) -> Result<Session, Trouble> {
-        let mut sessions = self.sessions();
-        sessions.clock += 1;
-        let clock = sessions.clock;
-        let missing =
-            || Trouble::Missing(format!("there is no session {id}: it was closed, or made room for others"));
-        let (used, session) = sessions.open.get_mut(id).ok_or_else(missing)?;
-        *used = clock;
-        Ok(session.clone())
+        let missing = || format!("there is no session {id}: it was closed, or made room for others");
+        self.sessions().use_now(id).ok_or_else(|| Trouble::Missing(missing()))
     }
 
     /// Changes a session.

@@ -32,11 +32,11 @@ pub(crate) struct Session {
     pub(super) scenario: Scenario,
     pub(super) runs: Vec<Chosen>,
     /// The run that was looked at last, whole.
-    made: Arc<Mutex<Option<Whole>>>,
+    pub(super) made: Arc<Mutex<Option<Whole>>>,
 }
 
 /// A run, by its number, as a whole.
-type Whole = (usize, Arc<Made>);
+pub(super) type Whole = (usize, Arc<Made>);
 
 /// What was chosen in a run.
 #[derive(Clone)]
@@ -231,5 +231,22 @@ fn first(hand: &mut dyn Hand) -> Option<String> {
         hand.stop().0.violations.first().map(name)
     } else {
         hand.violations().first().map(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Rows;
+
+    #[test]
+    fn every_witness_can_be_made_again_choice_by_choice() {
+        for bug in Rows::embedded().bugs(&[]).expect("the suite") {
+            let (id, property) = (bug.id.clone(), bug.facts.property);
+            let session = Session::bug(bug).unwrap_or_else(|error| panic!("{id}: {error}"));
+            let made = session.made(0).unwrap_or_else(|error| panic!("{id}: {error:?}"));
+            let end = session.runs[0].actions.len();
+            assert!(made.violated(end, property).is_some(), "{id}");
+        }
     }
 }
