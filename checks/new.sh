@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 mode=${1:-full}
 template=$PWD/crates/turncoat-cli/template
 
-cargo build --quiet --workspace --bin turncoat --bin demo
+cargo test --quiet --workspace --no-run
 CARGO_TARGET_DIR=$(realpath "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR
 PATH=$CARGO_TARGET_DIR/debug:$PATH

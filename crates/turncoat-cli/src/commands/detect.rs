@@ -37,7 +37,7 @@ pub(crate) struct Args {
     ids: Vec<String>,
 
     /// Only bugs of this tier: 1, published with the tools that looked for them; 2, real ones found elsewhere; 3, seeded
-    #[arg(long, value_name = "TIER", conflicts_with = "ids", value_parser = value_parser!(u8).range(1..=3))]
+    #[arg(long, value_name = "TIER", value_parser = value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
 
     /// Who searches
