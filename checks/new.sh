@@ -36,7 +36,7 @@ cargo fmt --check
 # program ARGS: the command with the protocol in it.
 case $mode in
 --short)
-    cargo metadata --quiet --offline --format-version 1 2>../log >/dev/null || { cat ../log && fail 'it cannot be built'; }
+    cargo tree --quiet --offline 2>../log >/dev/null || { cat ../log && fail 'it cannot be built'; }
     program() { "$CARGO_TARGET_DIR/debug/demo" "$@"; }
     ;;
 full)
