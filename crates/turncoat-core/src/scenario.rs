@@ -649,8 +649,7 @@ impl Scenario {
     /// The scenario with these choices instead of those of its scheduler.
     #[must_use]
     pub fn scripted(&self, script: Vec<Action>) -> Self {
-        let scheduler =
-            SchedulerSpec { name: SchedulerName::Script, script, ..SchedulerSpec::clone(&self.scheduler) };
+        let scheduler = SchedulerSpec { name: SchedulerName::Script, script, ..SchedulerSpec::default() };
         Self { scheduler: Arc::new(scheduler), ..self.clone() }
     }
 

@@ -17,6 +17,7 @@ use crate::outcome::{Outcome, Property};
 use crate::record::What;
 use crate::scenario::{Scenario, SchedulerName, SchedulerSpec};
 use crate::schedule::{Action, Coordinates};
+use crate::session::Flying;
 use crate::sim::Sim;
 
 /// A run driven by hand.
@@ -111,7 +112,7 @@ impl<P: Protocol> Story<P> {
     fn deliver_where(&mut self, wanted: impl Fn(&Coordinates) -> bool) -> &mut Self {
         loop {
             let in_flight: Vec<Coordinates> =
-                self.sim.in_flight().into_iter().map(|(message, _)| message).collect();
+                self.sim.in_flight().into_iter().map(|flying| flying.name).collect();
             let free = |message: &&Coordinates| !self.held.iter().any(|pattern| pattern.matches(message));
             let Some(message) = in_flight.iter().filter(free).find(|message| wanted(message)).cloned() else {
                 return self;
@@ -217,7 +218,7 @@ impl<P: Protocol> Story<P> {
     /// Whether something that matches is in flight.
     pub fn in_flight(&self, pattern: &str) -> bool {
         let pattern = Pattern::new(pattern);
-        self.sim.in_flight().iter().any(|(message, _)| pattern.matches(message))
+        self.sim.in_flight().iter().any(|flying| pattern.matches(&flying.name))
     }
 
     /// What a node has decided: the values' operations, by slot; `noop` for none, the digest where nobody asked for it.
@@ -303,7 +304,7 @@ impl<P: Protocol> Story<P> {
         let in_flight = self.sim.in_flight();
         let found: Vec<Coordinates> = in_flight
             .into_iter()
-            .map(|(message, _)| message)
+            .map(|flying| flying.name)
             .filter(|message| wanted.matches(message))
             .collect();
         assert!(!found.is_empty(), "nothing matches `{pattern}`\n{}", self.told());
@@ -319,8 +320,8 @@ impl<P: Protocol> Story<P> {
     /// What is in flight, which timers are armed, and what happened last.
     fn told(&self) -> String {
         let mut text = String::from("in flight:\n");
-        for (message, content) in self.sim.in_flight() {
-            let _ = writeln!(text, "  {message}: {content}");
+        for Flying { name, text: content, .. } in self.sim.in_flight() {
+            let _ = writeln!(text, "  {name}: {content}");
         }
         text.push_str("timers:\n");
         for (index, &node) in self.sim.seats().nodes().iter().enumerate() {

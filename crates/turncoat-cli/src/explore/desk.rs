@@ -179,17 +179,26 @@ impl Desk {
     pub(super) fn change<T>(
         &self,
         id: &str,
-        change: impl FnOnce(&mut Session) -> Result<T, Trouble>,
+        change: impl Fn(&mut Session) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
         if self.read_only {
             return Err(Trouble::Refused("this explorer is for reading only".to_owned()));
         }
-        let mut session = self.session(id)?;
-        let answer = change(&mut session)?;
-        if let Some((_, place)) = self.sessions().open.get_mut(id) {
-            *place = session;
+        loop {
+            let mut session = self.session(id)?;
+            let before = session.version;
+            let answer = change(&mut session)?;
+            session.version += 1;
+            match self.sessions().open.get_mut(id) {
+                // Somebody else was faster: their choices count first.
+                Some((_, place)) if place.version != before => {}
+                Some((_, place)) => {
+                    *place = session;
+                    return Ok(answer);
+                }
+                None => return Ok(answer),
+            }
         }
-        Ok(answer)
     }
 
     /// The same choices, with other liars.

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub(super) entry: Entry,
     pub(super) scenario: Scenario,
     pub(super) runs: Vec<Chosen>,
+    /// How often it was changed.
+    pub(super) version: u64,
     /// The run that was looked at last, whole.
     pub(super) made: Arc<Mutex<Option<Whole>>>,
 }
@@ -87,7 +89,7 @@ impl Session {
 
     fn new(title: String, entry: Entry, scenario: &Scenario, chosen: Chosen) -> Self {
         let (about, scenario) = (entry.about.to_owned(), scenario.clone());
-        Self { title, about, entry, scenario, runs: vec![chosen], made: Arc::default() }
+        Self { title, about, entry, scenario, runs: vec![chosen], version: 0, made: Arc::default() }
     }
 
     /// A run in which nothing has been chosen yet.

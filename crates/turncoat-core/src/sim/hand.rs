@@ -34,11 +34,7 @@ impl<P: Protocol> Sim<P> {
                 self.deliver(header);
             }
             Action::Drop(message) => {
-                let header = self.find(message)?;
-                if self.calm && !self.byzantine.contains(self.io.seats.node(header.src)) {
-                    let text = format!("`{message}` cannot be lost: the network is calm");
-                    return Err(Rejected::Nothing(text));
-                }
+                let header = self.disturbed(message, "lost")?;
                 self.queue.take(header.id);
                 self.io.step += 1;
                 self.lose(header, Loss::Network);
@@ -52,7 +48,8 @@ impl<P: Protocol> Sim<P> {
             Action::Mutate(message, name, seed) => self.mutate_in_flight(message, name, *seed)?,
             Action::Edit(message, field, value) => self.edit_in_flight(message, field, value)?,
             Action::Delay(message, ticks) => {
-                let mut header = self.take(message)?;
+                let mut header = self.disturbed(message, "delayed")?;
+                self.queue.take(header.id);
                 header.at = header.at + Time(*ticks);
                 self.queue.push(header);
             }
@@ -92,6 +89,15 @@ impl<P: Protocol> Sim<P> {
             Action::Calm => {}
         }
         Ok(())
+    }
+
+    /// A message that is to fare badly on its way. In a calm network only a liar's does.
+    fn disturbed(&self, message: &Coordinates, how: &str) -> Result<Header, Rejected> {
+        let header = self.find(message)?;
+        if self.calm && !self.byzantine.contains(self.io.seats.node(header.src)) {
+            return Err(Rejected::Nothing(format!("`{message}` cannot be {how}: the network is calm")));
+        }
+        Ok(header)
     }
 
     /// A node that stops counts as faulty; too many need leave.

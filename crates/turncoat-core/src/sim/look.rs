@@ -1,17 +1,17 @@
 //! Looking into a simulation, without touching it.
 
-use super::{AnyNode, Rejected, Sim, timer_name};
+use super::{AnyNode, Sim, timer_name};
 use crate::check::{Check, Ledger};
-use crate::ids::{NodeSet, Seat, Time, View};
+use crate::ids::{Seat, Time};
 use crate::message::MutationTable;
 use crate::net::Header;
 use crate::node::{Cluster, Protocol, State, Vitals};
-use crate::outcome::{End, Outcome, Violation};
-use crate::part::{Described, Mutation, Part};
+use crate::outcome::{End, Violation};
+use crate::part::Described;
 use crate::record::{Event, Recording, Standing};
-use crate::schedule::{Action, Coordinates};
+use crate::schedule::Action;
 use crate::seats::Seats;
-use crate::session::{Flying, Lies, NamedLie, Session};
+use crate::session::Flying;
 
 impl<P: Protocol> Sim<P> {
     /// The seats.
@@ -82,18 +82,8 @@ impl<P: Protocol> Sim<P> {
         self.nodes[seat.index()].vitals(&self.cluster)
     }
 
-    /// The messages in flight, in the order in which they were sent, with their names and content. Names are
-    /// kept in recorded and scripted runs.
-    pub fn in_flight(&self) -> Vec<(Coordinates, String)> {
-        let mut headers = Vec::new();
-        self.queue.visit(&mut |header| headers.push(*header));
-        headers.sort_by_key(|header| header.id);
-        let text = |header: &Header| Described(self.slab.get(header.payload)).to_string();
-        headers.iter().map(|header| (self.coordinates(header), text(header))).collect()
-    }
-
-    /// The messages in flight, in the order in which they were sent, in a recorded or scripted run.
-    fn under_way(&self) -> Vec<Flying> {
+    /// The messages in flight, in the order in which they were sent. Names are kept in recorded and scripted runs.
+    pub fn in_flight(&self) -> Vec<Flying> {
         let mut headers = Vec::new();
         self.queue.visit(&mut |header| headers.push(*header));
         headers.sort_by_key(|header| header.id);
@@ -103,27 +93,6 @@ impl<P: Protocol> Sim<P> {
             arrives: header.at,
         };
         headers.iter().map(flying).collect()
-    }
-
-    /// What can be done to a message in flight.
-    fn lies_about(&self, message: &Coordinates) -> Result<Lies, Rejected> {
-        let header = self.find(message)?;
-        let truth = self.slab.get(header.payload);
-        let named = |(row, mutation): (usize, &Mutation)| {
-            let lie = self.mutated(header.src, header.payload, row as u16, 0)?;
-            let mut changes = Vec::new();
-            truth.changes(&lie, "", &mut changes);
-            let (name, text) = (mutation.name.clone(), Described(&lie).to_string());
-            Some(NamedLie { name, scope: mutation.scope, changes, text })
-        };
-        let mut fields = Vec::new();
-        truth.fields("", &mut fields);
-        Ok(Lies {
-            sender: self.io.seats.name(header.src),
-            text: Described(truth).to_string(),
-            fields,
-            named: self.table.rows(header.kind).iter().enumerate().filter_map(named).collect(),
-        })
     }
 
     /// The armed timers of a seat, earliest first.
@@ -151,11 +120,11 @@ impl<P: Protocol> Sim<P> {
         recording
     }
 
-    fn all_seats(&self) -> impl Iterator<Item = Seat> + use<P> {
+    pub(super) fn all_seats(&self) -> impl Iterator<Item = Seat> + use<P> {
         (0..self.nodes.len()).map(|index| Seat(index as u8))
     }
 
-    fn standing(&self, seat: Seat) -> Standing {
+    pub(super) fn standing(&self, seat: Seat) -> Standing {
         Standing {
             seat: self.io.seats.name(seat),
             correct: self.is_correct(seat),
@@ -168,67 +137,5 @@ impl<P: Protocol> Sim<P> {
     /// Adds an invariant to those of the protocol.
     pub fn add_check(&mut self, check: Check<P>) {
         self.checks.push(check);
-    }
-}
-
-impl<P: Protocol> Session for Sim<P> {
-    fn apply(&mut self, action: &Action) -> Result<(), Rejected> {
-        Self::apply(self, action)
-    }
-    fn go_on(&mut self) -> bool {
-        Self::go_on(self)
-    }
-    fn next(&self) -> Option<Action> {
-        self.next_choice()
-    }
-    fn script(&self) -> &[Action] {
-        Self::script(self)
-    }
-    fn steps(&self) -> u64 {
-        self.io.step
-    }
-    fn time(&self) -> Time {
-        self.io.time
-    }
-    fn is_calm(&self) -> bool {
-        self.calm
-    }
-    fn is_over(&mut self) -> bool {
-        self.has_come_to_its_end()
-    }
-    fn violations(&self) -> &[Violation] {
-        Self::violations(self)
-    }
-    fn commits(&self) -> u32 {
-        self.io.ledger.commits()
-    }
-    fn recorded(&self) -> (usize, usize) {
-        self.io
-            .recording
-            .as_ref()
-            .map_or((0, 0), |recording| (recording.events.len(), recording.copies.len()))
-    }
-    fn view(&self, seat: usize) -> Option<View> {
-        let seat = Seat(seat as u8);
-        self.replica(seat).map(|_| self.vitals(seat).view)
-    }
-    fn standings(&self) -> Vec<Standing> {
-        self.all_seats().map(|seat| self.standing(seat)).collect()
-    }
-    fn states(&self) -> Vec<Option<serde_json::Value>> {
-        self.all_seats().map(|seat| Some(self.state(seat)?.json())).collect()
-    }
-    fn flying(&self) -> Vec<Flying> {
-        self.under_way()
-    }
-    fn faulty(&self) -> (NodeSet, bool) {
-        (self.faulty, self.over_budget)
-    }
-    fn lies(&self, message: &Coordinates) -> Result<Lies, Rejected> {
-        self.lies_about(message)
-    }
-    fn stop(&mut self) -> (Outcome, Recording) {
-        let outcome = Self::stop(self);
-        (outcome, self.recording())
     }
 }

@@ -47,6 +47,7 @@ mod quiet;
 mod rounds;
 mod sample;
 mod send;
+mod session;
 mod setup;
 mod world;
 

@@ -1,13 +1,11 @@
 //! Runs a scenario given as text, and checks what holds for every run whatever it is about.
 
-use std::sync::Arc;
-
 use turncoat_core::ids::{SeatName, Time};
 use turncoat_core::node::Protocol;
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::record::{Event, What};
 use turncoat_core::runner::{Runner, execute};
-use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec};
+use turncoat_core::scenario::Scenario;
 use turncoat_core::schedule::Action;
 use turncoat_core::sim::Sim;
 
@@ -59,7 +57,7 @@ pub(crate) fn play_scenario<P: Protocol>(scenario: &Scenario) -> Played {
 
 /// The script of a run, as a scenario of its own, shows the same run.
 fn replays<P: Protocol>(scenario: &Scenario, outcome: &Outcome, script: Vec<Action>, events: &[Event]) {
-    let replay = scripted(scenario, script);
+    let replay = scenario.scripted(script);
     assert_eq!(Scenario::parse(&replay.to_toml()).as_ref(), Ok(&replay));
     let (again, recording) = Sim::<P>::new().record(&replay).unwrap();
     let told = || {
@@ -72,12 +70,6 @@ fn replays<P: Protocol>(scenario: &Scenario, outcome: &Outcome, script: Vec<Acti
     assert_eq!(again.diverged, None, "the script cannot be followed: {}", told());
     assert_eq!(again.fingerprint, outcome.fingerprint, "the script shows another run: {}", told());
     assert_eq!((again.violations, again.end), (outcome.violations.clone(), outcome.end));
-}
-
-/// The scenario whose schedule is this script.
-pub(crate) fn scripted(scenario: &Scenario, script: Vec<Action>) -> Scenario {
-    let spec = SchedulerSpec { name: SchedulerName::Script, script, ..SchedulerSpec::default() };
-    Scenario { scheduler: Arc::new(spec), ..scenario.clone() }
 }
 
 fn lines(events: &[Event]) -> impl Iterator<Item = String> {

@@ -114,7 +114,7 @@ pub struct Cell {
 }
 
 /// What a campaign of the grid came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ran {
     /// All its runs.
     pub summary: Summary,

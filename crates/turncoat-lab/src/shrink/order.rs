@@ -30,14 +30,10 @@ impl Shrinker<'_> {
         if !self.plain() && self.best.scheduler.name != SchedulerName::Script {
             let recording = self.record();
             let script = up_to(&recording.script, self.violation.step);
-            self.attempt(self.scripted(script), || format!("a script of {} steps", script.len()));
+            self.attempt(self.best.scripted(script.to_vec()), || {
+                format!("a script of {} steps", script.len())
+            });
         }
-    }
-
-    fn scripted(&self, script: &[Action]) -> Scenario {
-        let (name, script) = (SchedulerName::Script, script.to_vec());
-        let scheduler = Arc::new(SchedulerSpec { name, script, ..SchedulerSpec::default() });
-        Scenario { scheduler, ..self.best.clone() }
     }
 
     /// Tries a scenario under schedulers that leave little to chance.
@@ -58,12 +54,15 @@ impl Shrinker<'_> {
             return;
         }
         let causes = causes(&self.record(), &self.violation);
-        self.attempt(self.scripted(&causes), || format!("{} steps are the causes", causes.len()));
+        self.attempt(self.best.scripted(causes.to_vec()), || {
+            format!("{} steps are the causes", causes.len())
+        });
         // What is in flight when a script ends is delivered in its usual order.
         let script = self.best.scheduler.script.clone();
         let mut length = 0;
         while length < script.len()
-            && !self.attempt(self.scripted(&script[..length]), || format!("{length} steps suffice"))
+            && !self
+                .attempt(self.best.scripted(script[..length].to_vec()), || format!("{length} steps suffice"))
         {
             length += 1 + length / 50;
         }

@@ -112,6 +112,17 @@ fn a_split_loses_what_is_sent_across_it_until_it_heals() {
     assert!(refused(&mut *session, "split p0").contains("calm"));
 }
 
+/// What is promised of a calm network is promised to people too.
+#[test]
+fn in_a_calm_network_nobody_loses_or_delays_what_an_honest_node_sends() {
+    let mut session = begin("\"p1\"");
+    choose(&mut *session, "deliver c0>p0 request #1\ndeliver p0>p1 pre-prepare #1\ncalm");
+    for line in ["drop p0>p2 pre-prepare #1", "delay p0>p2 pre-prepare #1 5000"] {
+        assert!(refused(&mut *session, line).contains("the network is calm"), "{line}");
+    }
+    choose(&mut *session, "delay p1>p2 prepare #1 5000\ndrop p1>p2 prepare #1");
+}
+
 #[test]
 fn a_late_message_comes_later() {
     let next = |lines: &str| {

@@ -164,7 +164,9 @@ fn go_on<P: Protocol>(entry: &Entry, scenario: &Scenario, (from, to): (u64, u64)
         let seats = one.seats().len();
         let pick = rng.below((here.len() + seats) as u32) as usize;
         let (a, b) = match here.get(pick) {
-            Some((message, _)) => (Action::Deliver(message.clone()), Action::Deliver(there[pick].0.clone())),
+            Some(message) => {
+                (Action::Deliver(message.name.clone()), Action::Deliver(there[pick].name.clone()))
+            }
             None => {
                 let seat = one.seats().name(Seat((pick - here.len()) as u8));
                 (Action::Fire(seat, None), Action::Fire(seat, None))

@@ -6,7 +6,6 @@ use turncoat_core::scenario::SchedulerName;
 use turncoat_core::sim::Sim;
 
 use super::{cases, draw};
-use crate::play::scripted;
 use crate::toys::ballot::Ballot;
 
 proptest! {
@@ -29,7 +28,7 @@ proptest! {
     #[test]
     fn a_recorded_run_replays(draw::Case(scenario) in draw::runnable()) {
         let (outcome, recording) = Sim::<Ballot>::new().record(&scenario).unwrap();
-        let replay = scripted(&scenario, recording.script);
+        let replay = recording.scripted(&scenario);
         let again = execute::<Ballot>(&replay).unwrap();
         prop_assert_eq!(again.diverged, None);
         prop_assert_eq!(again.fingerprint, outcome.fingerprint);
@@ -46,7 +45,7 @@ proptest! {
                 | Effect::Partition(_) | Effect::Isolate(_) | Effect::Deaf(_)
         ));
         let (outcome, recording) = Sim::<Ballot>::new().record(&scenario).unwrap();
-        let again = execute::<Ballot>(&scripted(&scenario, recording.script)).unwrap();
+        let again = execute::<Ballot>(&recording.scripted(&scenario)).unwrap();
         prop_assert_eq!(again.fingerprint, outcome.fingerprint);
     }
 }
