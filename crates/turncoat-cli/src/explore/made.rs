@@ -83,6 +83,11 @@ impl Made {
         self.after.partition_point(|after| after.steps < step).min(self.after.len() - 1)
     }
 
+    /// The choice in which a message was sent.
+    pub(super) fn sent(&self, row: usize) -> usize {
+        self.after.partition_point(|after| after.copies <= row).min(self.after.len() - 1)
+    }
+
     /// The row of a message that was under way.
     pub(super) fn row(&self, message: &Coordinates) -> Option<usize> {
         self.named.get(&message.to_string()).copied()

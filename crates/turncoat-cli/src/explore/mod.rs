@@ -23,6 +23,7 @@ mod made;
 mod moment;
 mod server;
 mod session;
+mod split;
 mod state;
 mod view;
 

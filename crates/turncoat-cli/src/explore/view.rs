@@ -1,7 +1,7 @@
 //! A run as a whole.
 
 use serde::Serialize;
-use turncoat_core::ids::{NodeSet, SeatName};
+use turncoat_core::ids::SeatName;
 use turncoat_core::node::Cluster;
 use turncoat_core::outcome::Violation;
 use turncoat_core::part::Change;
@@ -12,6 +12,7 @@ use turncoat_lab::explain::Sign;
 use super::Trouble;
 use super::made::{Made, name, place};
 use super::session::{Chosen, Session};
+use super::split::Split;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,6 +29,7 @@ pub(super) struct Run {
     arrows: Vec<Arrow>,
     marks: Vec<Mark>,
     splits: Vec<Split>,
+    partitions: Vec<Split>,
     values: Vec<String>,
     violations: Vec<Violated>,
     read_only: bool,
@@ -99,13 +101,6 @@ struct Mark {
     sign: &'static str,
     text: String,
     value: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Split {
-    from: usize,
-    to: Option<usize>,
-    side: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -193,7 +188,7 @@ impl Made {
             }
         }
         let arrow = |(row, (copy, drawn)): (usize, (&SentCopy, &turncoat_lab::explain::Arrow))| {
-            let sent = self.after.partition_point(|after| after.copies <= row).min(self.after.len() - 1);
+            let sent = self.sent(row);
             let fate = fate(copy);
             let end = ends[row].or_else(|| (fate != "underway").then_some(sent));
             let changes = match &copy.lie {
@@ -252,25 +247,6 @@ impl Made {
         marks
     }
 
-    fn splits(&self, actions: &[Action]) -> Vec<Split> {
-        let mut splits: Vec<Split> = Vec::new();
-        for (i, action) in actions.iter().enumerate() {
-            if !matches!(action, Action::Split(_) | Action::Heal | Action::Calm) {
-                continue;
-            }
-            splits.last_mut().filter(|split| split.to.is_none()).into_iter().for_each(|s| s.to = Some(i + 1));
-            if let Action::Split(side) = action {
-                splits.push(Split { from: i + 1, to: None, side: self.side(*side) });
-            }
-        }
-        splits
-    }
-
-    fn side(&self, side: NodeSet) -> Vec<usize> {
-        let inside = self.lifelines.iter().enumerate().filter(|(_, seat)| side.contains(seat.node));
-        inside.map(|(i, _)| i).collect()
-    }
-
     fn violations(&self) -> Vec<Violated> {
         let violated = |(violation, detail): &(Violation, String)| Violated {
             property: violation.property.to_string(),
@@ -317,6 +293,7 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
         arrows: made.arrows(actions),
         marks: made.marks(),
         splits: made.splits(actions),
+        partitions: made.partitions(&session.scenario.adversary.faults),
         values: made.board.chart.values.clone(),
         violations: made.violations(),
         read_only,

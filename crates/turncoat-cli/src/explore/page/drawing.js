@@ -134,7 +134,7 @@ export const HereTag = ({ y, em, text }) => html`
 
 /** While the network is split, the lifelines of one side are shaded. @param {Place} props */
 export const Bands = ({ run, plan, columns, line, em }) =>
-  run.splits.flatMap(({ from, to, side }) => {
+  [...run.splits, ...run.partitions].flatMap(({ from, to, side }) => {
     const y = plan.top[from] * line;
     const height = Math.max(line, (to === null ? plan.height - 1 : plan.top[to]) * line - y);
     const names = side.map((i) => run.lifelines[i].name).join(", ");

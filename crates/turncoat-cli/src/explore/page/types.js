@@ -79,7 +79,8 @@
  * @property {Step[]} steps choice number `at` is `steps[at - 1]`
  * @property {Arrow[]} arrows in the order in which they were sent
  * @property {Mark[]} marks in order
- * @property {Split[]} splits
+ * @property {Split[]} splits made by hand
+ * @property {Split[]} partitions that the scenario asks for
  * @property {string[]} values what the values are that clients asked for; their names are A, B, ...
  * @property {Violation[]} violations in order
  * @property {boolean} readOnly
