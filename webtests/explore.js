@@ -326,6 +326,12 @@ await story("the catalogue opens any bug", `${empty}#/bugs`, async (page, mind) 
   await page.locator("h1", { hasText: "figure-2" }).waitFor();
 });
 
+await story("partitions of a scenario are shaded", await serve("hotstuff-chained/no-consecutive-views"), async (page) => {
+  await settled(page);
+  await page.locator(".band", { hasText: "cut off: p3" }).first().waitFor({ state: "attached" });
+  await page.locator(".band", { hasText: "cut off: p0.b" }).first().waitFor({ state: "attached" });
+});
+
 await story("twenty thousand steps", await serve("pbft/read-only-liveness"), async (page) => {
   await settled(page);
   const opening = [];

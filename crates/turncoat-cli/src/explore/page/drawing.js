@@ -138,12 +138,15 @@ export const Bands = ({ run, plan, columns, line, em }) =>
     const y = plan.top[from] * line;
     const height = Math.max(line, (to === null ? plan.height - 1 : plan.top[to]) * line - y);
     const names = side.map((i) => run.lifelines[i].name).join(", ");
+    // A lifeline's own column says whose it is; what lasts for a moment has no room for words.
+    const words = height < 3 * line ? "" : side.length > 1 ? `cut off: ${names}` : "cut off";
     return side.filter((i) => i in columns.x).map((i, nth) => {
       const x = columns.x[i] - columns.space / 2;
       return html`
         <g class="band">
           <rect x=${x} y=${y} width=${columns.space} height=${height} />
-          ${nth === 0 && html`<text x=${x + 4} y=${y + em * 0.9}>cut off: ${names}</text>`}
+          ${nth === 0 && words && html`<text x=${x + 4} y=${y + height - em * 0.4}>${words}</text>`}
+          <title>cut off: ${names}</title>
         </g>`;
     });
   });
