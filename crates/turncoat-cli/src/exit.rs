@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use turncoat_lab::campaign::CampaignError;
+use turncoat_lab::plan::MergeError;
 use turncoat_lab::store::ResumeError;
 
 use crate::out;
@@ -44,12 +45,17 @@ impl From<Exit> for ExitCode {
 
 /// How a command ended that could not do its work.
 pub(crate) fn of(error: &anyhow::Error) -> Exit {
-    let campaign = error.downcast_ref::<CampaignError>().or_else(|| match error.downcast_ref() {
-        Some(ResumeError::Campaign(error)) => Some(error),
-        Some(ResumeError::Store(_)) | None => None,
-    });
-    match campaign {
+    let resumed = || match error.downcast_ref()? {
+        ResumeError::Campaign(error) => Some(error),
+        ResumeError::Store(_) => None,
+    };
+    let merged = || match error.downcast_ref()? {
+        MergeError::Repeat(error) => Some(error),
+        _ => None,
+    };
+    match error.downcast_ref::<CampaignError>().or_else(resumed).or_else(merged) {
         Some(CampaignError::Differs { .. } | CampaignError::Changed { .. }) => Exit::Diverged,
+        _ if matches!(error.downcast_ref(), Some(MergeError::Differ { .. })) => Exit::Diverged,
         _ if error.is::<out::Unwritable>() => Exit::Internal,
         _ => Exit::BadInput,
     }

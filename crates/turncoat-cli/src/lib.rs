@@ -28,6 +28,7 @@ mod shelf;
 mod show;
 mod stop;
 mod tally;
+mod task;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -39,8 +40,8 @@ pub use turncoat_core::runner::Entry;
 use turncoat_lab::files;
 
 use crate::commands::{
-    check, compare, corpus, experiment, explain, fuzz, lasso, list, new, replay, report, run, shrink, speed,
-    suite, tune,
+    check, compare, corpus, experiment, explain, fuzz, lasso, list, merge, new, plan, replay, report, run,
+    shard, shrink, speed, suite, tune,
 };
 use crate::exit::Exit;
 
@@ -92,6 +93,9 @@ enum Command {
     Tune(tune::Args),
     Report(report::Args),
     Compare(compare::Args),
+    Plan(plan::Args),
+    Shard(shard::Args),
+    Merge(merge::Args),
     Speed(speed::Args),
 }
 
@@ -138,6 +142,9 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Tune(args)) => tune::tune(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::Compare(args)) => compare::compare(&args),
+        Some(Command::Plan(args)) => plan::plan(&args),
+        Some(Command::Shard(args)) => shard::shard(&args),
+        Some(Command::Merge(args)) => merge::merge(&args),
         Some(Command::Speed(args)) => speed::speed(&args),
     }
 }

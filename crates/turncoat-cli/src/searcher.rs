@@ -1,13 +1,11 @@
 //! A strategy with parameters in one word: `byzzfuzz:c=2:d=2`.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
-use turncoat_lab::campaign::{BoxError, Campaign};
-use turncoat_lab::store::Description;
+use turncoat_lab::campaign::BoxError;
 
 use crate::registry;
-use crate::shelf::Label;
 
 /// Who searches.
 #[derive(Clone, Debug)]
@@ -40,25 +38,5 @@ impl Searcher {
     /// The strategy itself.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
-    }
-
-    /// What a store says about a campaign of this searcher.
-    pub(crate) fn describe(&self, label: Label, campaign: &Campaign<'_>) -> Result<Description> {
-        let &Campaign { entry, base, seed, runs, .. } = campaign;
-        Ok(Description {
-            experiment: label.experiment,
-            variant: label.variant,
-            row: label.row,
-            target: label.target,
-            protocol: entry.name.to_owned(),
-            strategy: self.strategy.to_owned(),
-            // The last value of a parameter counts.
-            params: self.params.iter().cloned().collect(),
-            base: base.to_toml(),
-            seed,
-            learns: self.make(base).map_err(|error| anyhow!(error))?.learns(),
-            wanted: runs,
-            marks: entry.marks.iter().map(|&mark| mark.to_owned()).collect(),
-        })
     }
 }

@@ -3,19 +3,16 @@
 use std::path::Path;
 
 use anyhow::Result;
-use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, Seed};
-use turncoat_lab::campaign::{Campaign, Record, Until};
+use turncoat_lab::campaign::Record;
 use turncoat_lab::summary::Summary;
-use turncoat_lab::suspects::Suspects;
 
 use crate::clock::Stopwatch;
 use crate::out;
 use crate::progress::Progress;
-use crate::searcher::Searcher;
 use crate::setup::Engine;
-use crate::shelf::{self, Label, See, Shelf};
+use crate::shelf::{self, See, Shelf};
 use crate::stop::Stop;
+use crate::task::Task;
 
 /// The options of such a command.
 #[derive(clap::Args)]
@@ -31,15 +28,6 @@ pub(crate) struct Args {
     /// JSON lines instead of tables, one for each campaign
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What one of the campaigns searches, and how often.
-pub(crate) struct Search<'a> {
-    pub(crate) entry: &'a Entry,
-    pub(crate) base: &'a Scenario,
-    pub(crate) runs: u64,
-    pub(crate) seed: Seed,
-    pub(crate) suspects: Option<&'a Suspects>,
 }
 
 /// What somebody wants of a campaign beside its sums.
@@ -74,44 +62,25 @@ impl Series {
 
     /// Runs a whole campaign, after what the file has of it, or, if somebody wants samples, from the start.
     /// Nothing if somebody interrupts, who is told what becomes of the others.
-    pub(crate) fn run(
-        &mut self,
-        searcher: &Searcher,
-        search: &Search<'_>,
-        label: Label,
-        want: Want<'_>,
-        others: &str,
-    ) -> Result<Option<Summary>> {
+    pub(crate) fn run(&mut self, task: &Task, want: Want<'_>, others: &str) -> Result<Option<Summary>> {
         let Self { jobs, shelf, stop, progress, done } = self;
-        let &Search { entry, base, runs, seed, suspects } = search;
-        let campaign = Campaign {
-            entry,
-            base,
-            make: &|base| searcher.make(base),
-            seed,
-            runs: Some(runs),
-            jobs: *jobs,
-            until: Until::Never,
-            stop: stop.flag(),
-            suspects,
-        };
         let mut watch = |so_far: &Summary| {
             let mut all = done.clone();
             all.append(so_far.clone());
             progress.show(&all);
         };
-        let describe = || searcher.describe(label, &campaign);
-        let summary = match want {
+        let describe = || task.describe();
+        let summary = task.with(*jobs, stop, |campaign| match want {
             Want::Samples(keep) => {
                 let mut keep = |record| {
                     keep(record);
                     true
                 };
-                campaign.run_sampled(&mut keep, &mut watch)?
+                Ok(campaign.run_sampled(&mut keep, &mut watch)?)
             }
-            Want::Runs(see) => shelf.run(&campaign, describe, Some(see), &mut watch)?,
-            Want::Nothing => shelf.run(&campaign, describe, None, &mut watch)?,
-        };
+            Want::Runs(see) => shelf.run(campaign, describe, Some(see), &mut watch),
+            Want::Nothing => shelf.run(campaign, describe, None, &mut watch),
+        })?;
         if stop.interrupted() {
             progress.clear();
             out::log(format_args!("interrupted: {others}"));

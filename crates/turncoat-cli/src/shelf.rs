@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use turncoat_lab::campaign::{Campaign, Record};
-use turncoat_lab::store::{Description, Store, resume};
+use turncoat_lab::store::{Description, Spell, Store, resume};
 use turncoat_lab::summary::Summary;
 
 use crate::clock::Stopwatch;
@@ -33,14 +33,6 @@ pub(crate) struct Shelf {
     db: Option<PathBuf>,
     resume: bool,
     store: Option<Store>,
-}
-
-/// A campaign's place in a table: see [`Description`].
-pub(crate) struct Label {
-    pub(crate) experiment: String,
-    pub(crate) variant: String,
-    pub(crate) row: String,
-    pub(crate) target: String,
 }
 
 impl Shelf {
@@ -96,7 +88,8 @@ impl Shelf {
         let summary = campaign.go_on(so_far, Some(&mut keep), watch);
         let store = writer.finish()?;
         let summary = summary?;
-        store.spell(place, summary.runs - place.stored, clock.seconds(), campaign.jobs)?;
+        let spell = Spell { seconds: clock.seconds(), jobs: campaign.jobs };
+        store.spell(place, summary.runs - place.stored, spell)?;
         self.store = Some(store);
         Ok(summary)
     }

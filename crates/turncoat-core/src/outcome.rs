@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::ids::{NodeId, Slot, Time};
 use crate::message::Lie;
 
 /// What a protocol promises.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Property {
     /// No two correct replicas decide different values in one slot.
@@ -125,7 +125,7 @@ pub enum End {
 }
 
 /// What the adversary did, counted in message copies.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Injected {
     /// Copies (and nodes) that a fault matched.
     pub faults: u32,

@@ -4,6 +4,7 @@
 //! ([`Campaign::scenario_of`]) and the result is the same for any number of threads. "Until the first
 //! violation" means the one of the lowest index, not the one that some thread met first.
 
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -193,7 +194,17 @@ impl Campaign<'_> {
         watch: &'b mut (dyn FnMut(&Summary) + Send),
     ) -> Result<Summary, CampaignError> {
         let kept = if keep.is_some() { Kept::Runs } else { Kept::Nothing };
-        self.run_kept(so_far, keep, kept, watch)
+        self.run_kept(so_far.runs, self.runs, so_far, keep, kept, watch)
+    }
+
+    /// Runs a part of the campaign, and hands each run over. The summary is about this part alone.
+    pub fn run_part<'b>(
+        &'b self,
+        part: Range<u64>,
+        keep: &'b mut Keep<'b>,
+        watch: &'b mut (dyn FnMut(&Summary) + Send),
+    ) -> Result<Summary, CampaignError> {
+        self.run_kept(part.start, Some(part.end), Summary::default(), Some(keep), Kept::Runs, watch)
     }
 
     /// Runs the campaign, and hands each run over with samples of its correct replicas. A summary has none of these.
@@ -202,19 +213,21 @@ impl Campaign<'_> {
         keep: &'b mut Keep<'b>,
         watch: &'b mut (dyn FnMut(&Summary) + Send),
     ) -> Result<Summary, CampaignError> {
-        self.run_kept(Summary::default(), Some(keep), Kept::RunsAndSamples, watch)
+        self.run_kept(0, self.runs, Summary::default(), Some(keep), Kept::RunsAndSamples, watch)
     }
 
     fn run_kept<'b>(
         &'b self,
+        from: u64,
+        to: Option<u64>,
         so_far: Summary,
         keep: Option<&'b mut Keep<'b>>,
         kept: Kept,
         watch: &'b mut (dyn FnMut(&Summary) + Send),
     ) -> Result<Summary, CampaignError> {
         let first = self.strategy()?;
-        if first.learns() && so_far.runs > 0 {
-            return Err(CampaignError::Learns { index: so_far.runs });
+        if first.learns() && from > 0 {
+            return Err(CampaignError::Learns { index: from });
         }
         // What a strategy has learnt depends on the order of its runs: one worker keeps it.
         let jobs = if first.learns() { 1 } else { self.jobs.max(1) };
@@ -222,8 +235,8 @@ impl Campaign<'_> {
         for _ in 1..jobs {
             strategies.push(self.strategy()?);
         }
-        let runs = self.runs.into_iter().chain(strategies[0].space().and_then(Space::runs)).min();
-        let order = InOrder::new(so_far, runs, jobs, self.stop, keep, watch);
+        let runs = to.into_iter().chain(strategies[0].space().and_then(Space::runs)).min();
+        let order = InOrder::new(from, so_far, runs, jobs, self.stop, keep, watch);
         thread::scope(|scope| {
             let spawn = |strategy| scope.spawn(|| self.work(strategy, &order, kept));
             let workers: Vec<_> = strategies.into_iter().map(spawn).collect();
@@ -299,7 +312,7 @@ impl Campaign<'_> {
     }
 
     /// Whether no run is needed after this one.
-    pub(crate) fn ends_with(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> bool {
+    pub fn ends_with(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> bool {
         match self.until {
             Until::First => !outcome.violations.is_empty(),
             Until::Shown(shown) => shown(index, scenario, outcome),

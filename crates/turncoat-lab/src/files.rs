@@ -1,7 +1,9 @@
 //! Scenario files: read with errors that name the file, written whole or not at all.
 
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
 use std::path::Path;
-use std::{fs, io, process};
 
 use turncoat_core::outcome::Violation;
 use turncoat_core::scenario::{Expect, Scenario, Seed};
@@ -67,11 +69,18 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
 }
 
 /// Under a temporary name first: whoever reads `path` sees all of it or nothing.
-pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", process::id()));
+    // In a folder that many machines share, process ids are no names.
+    name.push(format!(".{:016x}.tmp", RandomState::new().hash_one(path)));
     let temporary = path.with_file_name(name);
-    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    let write = || {
+        let mut file = File::create_new(&temporary)?;
+        file.write_all(bytes.as_ref())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    let written = write();
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }

@@ -14,6 +14,8 @@ pub mod files;
 pub mod lasso;
 pub mod liveness;
 mod order;
+#[cfg(feature = "store")]
+pub mod plan;
 pub mod preflight;
 #[cfg(feature = "store")]
 pub mod report;

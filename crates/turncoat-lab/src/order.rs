@@ -63,9 +63,10 @@ struct State<'a> {
 }
 
 impl<'a> InOrder<'a> {
-    /// Goes on after the runs of `so_far`. `keep` gets the runs in their order; `watch` sees the summary whenever it
+    /// Goes on with run `first`, and adds to `so_far`. `keep` gets the runs in their order; `watch` sees the summary whenever it
     /// has grown.
     pub(crate) fn new(
+        first: u64,
         so_far: Summary,
         runs: Option<u64>,
         workers: usize,
@@ -73,7 +74,6 @@ impl<'a> InOrder<'a> {
         keep: Option<&'a mut Keep<'a>>,
         watch: &'a mut (dyn FnMut(&Summary) + Send),
     ) -> Self {
-        let first = so_far.runs;
         let state = State {
             next: 0,
             merged: 0,

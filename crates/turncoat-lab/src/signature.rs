@@ -64,26 +64,21 @@ impl Traits {
     }
 }
 
-/// The kinds of violations seen, each with a number, from 1 in the order in which they were seen.
+/// The kinds of violations seen, each with a number, from 0 in the order in which they were seen.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
-    numbers: BTreeMap<String, i64>,
-    known: BTreeMap<Traits, i64>,
+    numbers: BTreeMap<String, u32>,
+    known: BTreeMap<Traits, u32>,
 }
 
 impl Kinds {
-    /// Those that were seen before.
-    pub fn new(numbers: BTreeMap<String, i64>) -> Self {
-        Self { numbers, known: BTreeMap::new() }
-    }
-
     /// The number of a kind, and its words if nobody has seen it before.
-    pub fn number(&mut self, traits: Traits, table: &MutationTable) -> (i64, Option<String>) {
+    pub fn number(&mut self, traits: Traits, table: &MutationTable) -> (u32, Option<String>) {
         if let Some(&number) = self.known.get(&traits) {
             return (number, None);
         }
         let words = traits.words(table);
-        let new = self.numbers.len() as i64 + 1;
+        let new = self.numbers.len() as u32;
         let number = *self.numbers.entry(words.clone()).or_insert(new);
         self.known.insert(traits, number);
         (number, (number == new).then_some(words))

@@ -1,21 +1,18 @@
 //! `turncoat suite run`: how often each strategy finds each known bug.
 
-use std::slice;
-
 use anyhow::{Result, anyhow};
 use clap::value_parser;
 use serde_json::json;
 use turncoat_core::scenario::Seed;
+use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::stats::Rate;
 use turncoat_lab::suite::Bug;
-use turncoat_lab::summary::Summary;
-use turncoat_lab::suspects::Suspects;
 
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series, Want};
-use crate::shelf::Label;
+use crate::series::{self, Series, Want};
+use crate::task::{Label, Task};
 use crate::{out, registry};
 
 const NOTES: &str = "\
@@ -32,6 +29,17 @@ Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2:d=2,random --runs 1
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+
+    #[command(flatten)]
+    series: series::Args,
+}
+
+/// Who searches for what.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(crate) struct Subject {
     /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
     #[arg(value_name = "ID")]
     ids: Vec<String>,
@@ -52,25 +60,13 @@ pub(crate) struct Args {
     /// Runs of each strategy on each bug
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=i64::MAX as u64))]
     runs: u64,
-
-    #[command(flatten)]
-    series: series::Args,
 }
 
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
-    let mut bugs = Rows::embedded().bugs(&args.ids)?;
-    bugs.retain(|bug| args.tier.is_none_or(|tier| bug.facts.tier == tier));
-    let searchers = args.strategy.iter().map(|text| Searcher::parse(text)).collect::<Result<Vec<_>>>()?;
-    // All mistakes show before anything runs.
-    for bug in &bugs {
-        let base = bug.base()?;
-        searchers
-            .iter()
-            .try_for_each(|searcher| searcher.make(&base).map(drop))
-            .map_err(|error| anyhow!(error))?;
-    }
-    let all = args.runs.saturating_mul((bugs.len() * searchers.len()) as u64);
     let series::Args { engine, shelf, json } = &args.series;
+    let (bugs, searchers) = (args.subject.bugs()?, args.subject.searchers()?);
+    let mut tasks = args.subject.tasks(engine.seed())?.into_iter();
+    let all = args.subject.runs.saturating_mul(tasks.len() as u64);
     let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, all)?;
     if !json {
         let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
@@ -79,8 +75,8 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
     }
     for bug in &bugs {
         let mut cells = Vec::new();
-        for searcher in &searchers {
-            let Some(summary) = search(bug, searcher, args.runs, engine.seed(), &mut series)? else {
+        for (searcher, task) in searchers.iter().zip(&mut tasks) {
+            let Some(summary) = series.run(&task, Want::Nothing, "the rows above are complete")? else {
                 return Ok(Exit::Interrupted);
             };
             let found = summary.bugs.get(bug.id.as_str()).copied().unwrap_or(0);
@@ -105,24 +101,43 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Searches for a bug; nothing if somebody interrupts.
-fn search(
-    bug: &Bug,
-    searcher: &Searcher,
-    runs: u64,
-    seed: Seed,
-    series: &mut Series,
-) -> Result<Option<Summary>> {
-    let base = bug.base()?;
-    let entry = registry::protocol(&base.protocol.name)?;
-    let find = |name: &str| Ok(registry::protocol(name)?);
-    let suspects = Suspects::new(&entry, &base, slice::from_ref(bug), &find);
-    let label = Label {
-        experiment: "suite".to_owned(),
-        variant: bug.id.clone(),
-        row: searcher.label(),
-        target: format!("bug:{}", bug.id),
-    };
-    let search = Search { entry: &entry, base: &base, runs, seed, suspects: Some(&suspects) };
-    series.run(searcher, &search, label, Want::Nothing, "the rows above are complete")
+impl Subject {
+    /// The rows.
+    fn bugs(&self) -> Result<Vec<Bug>> {
+        let mut bugs = Rows::embedded().bugs(&self.ids)?;
+        bugs.retain(|bug| self.tier.is_none_or(|tier| bug.facts.tier == tier));
+        Ok(bugs)
+    }
+
+    fn searchers(&self) -> Result<Vec<Searcher>> {
+        self.strategy.iter().map(|text| Searcher::parse(text)).collect()
+    }
+
+    /// The campaigns, row by row. All mistakes show here.
+    pub(crate) fn tasks(&self, seed: Seed) -> Result<Vec<Task>> {
+        let searchers = self.searchers()?;
+        let mut tasks = Vec::new();
+        for bug in self.bugs()? {
+            for searcher in &searchers {
+                let base = bug.base()?;
+                searcher.make(&base).map_err(|error| anyhow!(error))?;
+                tasks.push(Task {
+                    label: Label {
+                        experiment: "suite".to_owned(),
+                        variant: bug.id.clone(),
+                        row: searcher.label(),
+                        target: format!("bug:{}", bug.id),
+                    },
+                    entry: registry::protocol(&base.protocol.name)?,
+                    base,
+                    searcher: searcher.clone(),
+                    seed,
+                    runs: Some(self.runs),
+                    until: Ends::Never,
+                    suspects: Suspected::Bug(bug.id.clone()),
+                });
+            }
+        }
+        Ok(tasks)
+    }
 }

@@ -13,14 +13,13 @@ use turncoat_lab::experiment::liveness::Watched;
 use turncoat_lab::experiment::{Cell, Experiment};
 use turncoat_lab::lasso::find;
 use turncoat_lab::liveness::{Graph, Trace};
-use turncoat_lab::summary::Summary;
+use turncoat_lab::plan::{Ends, Suspected};
 
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
-use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series, Want};
-use crate::shelf::Label;
+use crate::series::{self, Series, Want};
+use crate::task::{Label, Task};
 use crate::{files, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
@@ -46,6 +45,17 @@ Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+
+    #[command(flatten)]
+    series: series::Args,
+}
+
+/// Which table, and how often.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(crate) struct Subject {
     /// A name from `turncoat experiment list`, or a file
     #[arg(value_name = "NAME|FILE.toml")]
     name: String,
@@ -57,9 +67,6 @@ pub(crate) struct Args {
     /// Do not ask which known bug is behind each violation, which takes more time than all else
     #[arg(long)]
     no_bugs: bool,
-
-    #[command(flatten)]
-    series: series::Args,
 }
 
 /// The names of all experiments, each with its title.
@@ -90,17 +97,18 @@ fn load(name: &str) -> Result<(Experiment, String)> {
 }
 
 pub(crate) fn experiment(args: &Args) -> Result<Exit> {
-    if args.name == "list" {
+    if args.subject.name == "list" {
         return list();
     }
-    let (experiment, file) = load(&args.name)?;
-    let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
-    let runs = args.runs.unwrap_or(experiment.runs);
+    let Loaded { experiment, file, cells, runs } = args.subject.load()?;
     let series::Args { engine, shelf, json } = &args.series;
+    let tasks = args.subject.tasks(engine.seed())?;
     let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
     if experiment.is_about_liveness() {
-        let watched =
-            watch(&cells, args, runs, &mut series).with_context(|| format!("{file} cannot be run"))?;
+        if shelf.db.is_some() {
+            bail!("{NO_SAMPLES}: leave out `--db`");
+        }
+        let watched = watch(&cells, &tasks, &mut series).with_context(|| format!("{file} cannot be run"))?;
         let Some(watched) = watched else { return Ok(Exit::Interrupted) };
         series.finish();
         if *json {
@@ -111,28 +119,21 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     let mut results = Vec::new();
-    for cell in &cells {
-        let Ok(strategy) = registry::strategy(&cell.strategy) else {
-            let Cell { variant, row, strategy, .. } = cell;
-            let note = format!("{variant}, {row}: skipped, there is no strategy `{strategy}` yet");
-            series.print(|| out::log(note));
-            results.push(None);
-            continue;
-        };
+    for (cell, task) in cells.iter().zip(&tasks) {
         let mut ran = experiment.nothing();
         let mut see = |record: &Record| experiment.see(record, &mut ran);
-        let summary = campaign(cell, strategy.name, args, runs, &mut series, Want::Runs(&mut see));
+        let summary = series.run(task, Want::Runs(&mut see), OTHERS);
         let summary = summary.with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
         let Some(summary) = summary else { return Ok(Exit::Interrupted) };
         ran.summary = summary;
-        results.push(Some(ran));
+        results.push(ran);
     }
     series.finish();
     if !json {
         out::line(experiment.markdown(&results).trim())?;
         return Ok(Exit::Clean);
     }
-    for (cell, ran) in cells.iter().zip(&results).filter_map(|(cell, ran)| Some((cell, ran.as_ref()?))) {
+    for (cell, ran) in cells.iter().zip(&results) {
         let counts: Map<String, Value> =
             experiment.counts(ran).map(|(name, count)| (name.to_owned(), count.into())).collect();
         let summary = &ran.summary;
@@ -147,6 +148,63 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
+/// What somebody who interrupts is told.
+const OTHERS: &str = "a table with fewer runs in some rows would mislead, so none is printed";
+
+/// Why tables about liveness have no file.
+const NO_SAMPLES: &str = "what its runs look like at the ends of their rounds is not kept in a file";
+
+/// An experiment, and where it comes from.
+struct Loaded {
+    experiment: Experiment,
+    file: String,
+    cells: Vec<Cell>,
+    /// Of each campaign.
+    runs: u64,
+}
+
+impl Subject {
+    fn load(&self) -> Result<Loaded> {
+        let (experiment, file) = load(&self.name)?;
+        let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
+        Ok(Loaded { runs: self.runs.unwrap_or(experiment.runs), experiment, file, cells })
+    }
+
+    /// The campaigns, cell by cell.
+    fn tasks(&self, seed: Seed) -> Result<Vec<Task>> {
+        let Loaded { experiment, file, cells, runs } = self.load()?;
+        let asked = !self.no_bugs && !experiment.is_about_liveness();
+        let task = |cell: Cell| {
+            let strategy = registry::strategy(&cell.strategy)
+                .with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
+            Ok(Task {
+                label: Label {
+                    experiment: self.name.clone(),
+                    variant: cell.variant,
+                    row: cell.row,
+                    target: "any".to_owned(),
+                },
+                entry: registry::protocol(&cell.base.protocol.name)?,
+                base: cell.base,
+                searcher: Searcher { strategy: strategy.name, params: cell.params },
+                seed,
+                runs: Some(runs),
+                until: Ends::Never,
+                suspects: if asked { Suspected::All } else { Suspected::Nobody },
+            })
+        };
+        cells.into_iter().map(task).collect()
+    }
+
+    /// The campaigns for a plan.
+    pub(crate) fn planned(&self, seed: Seed) -> Result<Vec<Task>> {
+        if self.load()?.experiment.is_about_liveness() {
+            bail!("{}: {NO_SAMPLES}, so that others could not hand it over", self.name);
+        }
+        self.tasks(seed)
+    }
+}
+
 /// Prints the names of all experiments.
 fn list() -> Result<Exit> {
     let all = all()?;
@@ -158,66 +216,24 @@ fn list() -> Result<Exit> {
 }
 
 /// Runs all cells of a table about liveness; nothing if somebody interrupts.
-fn watch(cells: &[Cell], args: &Args, runs: u64, series: &mut Series) -> Result<Option<Vec<Watched>>> {
-    if args.series.shelf.db.is_some() {
-        bail!("what its runs look like at the ends of their rounds is not kept in a file: leave out `--db`");
-    }
+fn watch(cells: &[Cell], tasks: &[Task], series: &mut Series) -> Result<Option<Vec<Watched>>> {
     let mut results = Vec::new();
-    for cell in cells {
+    for (cell, task) in cells.iter().zip(tasks) {
         let (clock, rounds) = (Stopwatch::start(), cell.rounds.unwrap_or_default());
         let (mut traces, mut undecided) = (Vec::new(), Vec::new());
         let mut keep = |record: Record| {
             undecided.extend(record.scenario.clone().filter(|_| record.outcome.end != End::Goal));
             traces.push(Trace::new(record, rounds));
         };
-        let strategy = registry::strategy(&cell.strategy)?.name;
-        let Some(summary) = campaign(cell, strategy, args, runs, series, Want::Samples(&mut keep))? else {
-            return Ok(None);
-        };
+        let Some(summary) = series.run(task, Want::Samples(&mut keep), OTHERS)? else { return Ok(None) };
         let (seconds, clock) = (clock.seconds(), Stopwatch::start());
         let lassos = Graph::of(&traces).lassos();
         let lasso_seconds = clock.seconds();
-        let entry = registry::protocol(&cell.base.protocol.name)?;
         let mut proved = 0;
         for scenario in &undecided {
-            proved += u64::from(find(&entry, scenario)?.never_terminates());
+            proved += u64::from(find(&task.entry, scenario)?.never_terminates());
         }
         results.push(Watched { summary, traces, lassos, proved, seconds, lasso_seconds });
     }
     Ok(Some(results))
-}
-
-/// Runs the campaign of a cell; nothing if somebody interrupts.
-fn campaign(
-    cell: &Cell,
-    strategy: &'static str,
-    args: &Args,
-    runs: u64,
-    series: &mut Series,
-    want: Want<'_>,
-) -> Result<Option<Summary>> {
-    let entry = registry::protocol(&cell.base.protocol.name)?;
-    let asked = !args.no_bugs && !matches!(want, Want::Samples(_));
-    let suspects = asked.then(|| Rows::embedded().suspects(&entry, &cell.base)).transpose()?;
-    let label = Label {
-        experiment: args.name.clone(),
-        variant: cell.variant.clone(),
-        row: cell.row.clone(),
-        target: "any".to_owned(),
-    };
-    let search = Search {
-        entry: &entry,
-        base: &cell.base,
-        runs,
-        seed: args.series.engine.seed(),
-        suspects: suspects.as_ref(),
-    };
-    let searcher = Searcher { strategy, params: cell.params.clone() };
-    series.run(
-        &searcher,
-        &search,
-        label,
-        want,
-        "a table with fewer runs in some rows would mislead, so none is printed",
-    )
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ArgGroup;
-use turncoat_core::outcome::{Outcome, Property};
+use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Space;
-use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::campaign::Campaign;
 use turncoat_lab::corpus::{self, Filed};
+use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
 
@@ -27,9 +27,10 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
-use crate::shelf::{Label, Shelf};
+use crate::shelf::Shelf;
 use crate::stop::Stop;
 use crate::tally::Tally;
+use crate::task::{Label, Task};
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
@@ -51,25 +52,10 @@ Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
 
 /// Run many scenarios of a strategy, and save what breaks the protocol
 #[derive(clap::Args)]
-#[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]))]
+#[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A name from `turncoat list protocols`
-    #[arg(value_name = "PROTO")]
-    protocol: Option<String>,
-
-    /// A known bug to search for: a name from `turncoat list bugs`
-    #[arg(long, value_name = "ID")]
-    bug: Option<String>,
-
     #[command(flatten)]
-    setup: Setup,
-
-    /// Who draws the scenarios: a name from `turncoat list strategies` [default: portfolio]
-    #[arg(long, value_name = "NAME")]
-    strategy: Option<String>,
-
-    #[command(flatten)]
-    campaign: Keys,
+    subject: Subject,
 
     /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
     #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
@@ -87,6 +73,30 @@ pub(crate) struct Args {
     /// Go on with a campaign that the file of --db has already
     #[arg(long, help_heading = "Store")]
     resume: bool,
+}
+
+/// Who searches for what, for how long.
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("subject").args(["protocol", "bug"]))]
+#[group(skip)]
+pub(crate) struct Subject {
+    /// A name from `turncoat list protocols`
+    #[arg(value_name = "PROTO")]
+    protocol: Option<String>,
+
+    /// A known bug to search for: a name from `turncoat list bugs`
+    #[arg(long, value_name = "ID")]
+    bug: Option<String>,
+
+    #[command(flatten)]
+    setup: Setup,
+
+    /// Who draws the scenarios: a name from `turncoat list strategies` [default: portfolio]
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) campaign: Keys,
 
     /// Name the known bug behind each violation, for the file of --db; it takes a dozen runs for each
     #[arg(long, help_heading = "Store")]
@@ -96,68 +106,82 @@ pub(crate) struct Args {
     source: Source,
 }
 
-pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
-    let bug = args.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
-    let given = Given {
-        protocol: args.protocol.as_deref(),
-        strategy: args.strategy.as_deref(),
-        campaign: &args.campaign,
-        bug: args.bug.as_deref(),
-    };
-    let config = Config::load(&args.source, &given)?;
-    let start = bug.as_ref().map_or_else(|| Start::config(&config), Start::bug)?;
-    let prepared = args.setup.prepare(start, config.text("strategy.name"))?;
-    if args.source.print_config {
-        config.print(&given, &args.setup, &prepared)?;
-        return Ok(Exit::Clean);
+impl Subject {
+    /// The campaign, and its other keys; nothing if the configuration was to be printed, and is. Who wants a certain property
+    /// is not content with another one, nor is who searches for a bug.
+    pub(crate) fn task(&self, wanted: Option<Property>) -> Result<Option<(Task, Keys)>> {
+        let bug = self.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
+        let given = Given {
+            protocol: self.protocol.as_deref(),
+            strategy: self.strategy.as_deref(),
+            campaign: &self.campaign,
+            bug: self.bug.as_deref(),
+        };
+        let config = Config::load(&self.source, &given)?;
+        let start = bug.as_ref().map_or_else(|| Start::config(&config), Start::bug)?;
+        let prepared = self.setup.prepare(start, config.text("strategy.name"))?;
+        if self.source.print_config {
+            config.print(&given, &self.setup, &prepared)?;
+            return Ok(None);
+        }
+        let keys = config.campaign()?.or_default();
+        let searcher = prepared.searcher(&[]);
+        let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
+        let task = Task {
+            label: Label {
+                experiment: "fuzz".to_owned(),
+                variant: prepared.entry.name.to_owned(),
+                row: searcher.label(),
+                target: target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
+            },
+            entry: prepared.entry,
+            base: prepared.base,
+            searcher,
+            seed: keys.engine.seed(),
+            runs: keys.runs,
+            until: match (keys.until.unwrap_or_default(), bug, wanted) {
+                (When::Never, ..) => Ends::Never,
+                (When::First, Some(bug), _) => Ends::Bug(bug.id),
+                (When::First, None, Some(property)) => Ends::Property(property),
+                (When::First, None, None) => Ends::First,
+            },
+            suspects: if self.identify { Suspected::All } else { Suspected::Nobody },
+        };
+        Ok(Some((task, keys)))
     }
-    args.output.check()?;
-    let keys = config.campaign()?.or_default();
-    let (seed, jobs) = (keys.engine.seed(), keys.engine.threads());
-    let mut shelf = Shelf::open(keys.db.as_deref(), args.resume)?;
-    let suspects =
-        args.identify.then(|| Rows::embedded().suspects(&prepared.entry, &prepared.base)).transpose()?;
-    let stop = Stop::on_interrupt()?;
-    // Whoever searches for a bug or a property is not content with another one.
+}
+
+pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let wanted = args.expect.and_then(|Wanted(property)| property);
-    let shown = |_: u64, _: &Scenario, outcome: &Outcome| match &bug {
-        Some(bug) => bug.shows(outcome),
-        None => wanted.is_some_and(|property| outcome.violation(property).is_some()),
-    };
-    let campaign = Campaign {
-        entry: &prepared.entry,
-        base: &prepared.base,
-        make: &|base| prepared.make(base),
-        seed,
-        runs: keys.runs,
-        jobs,
-        until: match keys.until.unwrap_or_default() {
-            When::First if bug.is_some() || wanted.is_some() => Until::Shown(&shown),
-            When::First => Until::First,
-            When::Never => Until::Never,
-        },
-        stop: stop.flag(),
-        suspects: suspects.as_ref(),
-    };
+    let Some((task, keys)) = args.subject.task(wanted)? else { return Ok(Exit::Clean) };
+    args.output.check()?;
+    let mut shelf = Shelf::open(keys.db.as_deref(), args.resume)?;
+    let stop = Stop::on_interrupt()?;
+    let exit = task.with(keys.engine.threads(), &stop, |campaign| {
+        run(args, &task, campaign, keys.time, &mut shelf, &stop)
+    })?;
+    shelf.advise(&stop);
+    Ok(exit)
+}
+
+fn run(
+    args: &Args,
+    task: &Task,
+    campaign: &Campaign<'_>,
+    time: Option<Duration>,
+    shelf: &mut Shelf,
+    stop: &Stop,
+) -> Result<Exit> {
+    let (entry, strategy) = (&task.entry, task.searcher.strategy);
     let clock = Stopwatch::start();
-    if let Some(time) = keys.time {
+    if let Some(time) = time {
         stop.after(time);
     }
     let space = campaign.space()?;
     let runs = campaign.runs.into_iter().chain(space.and_then(Space::runs)).min();
-    let mut progress = Progress::new(clock, runs).within(keys.time);
+    let mut progress = Progress::new(clock, runs).within(time);
     let mut found_at = BTreeMap::new();
-    let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
-    let target = target.map_or_else(|| "any".to_owned(), |property| property.to_string());
-    let searcher = prepared.searcher(&[]);
-    let label = Label {
-        experiment: "fuzz".to_owned(),
-        variant: prepared.entry.name.to_owned(),
-        row: searcher.label(),
-        target,
-    };
-    let describe = || searcher.describe(label, &campaign);
-    let summary = shelf.run(&campaign, describe, None, &mut |so_far| {
+    let summary = shelf.run(campaign, || task.describe(), None, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
         }
@@ -168,25 +192,25 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     if let Err(error) = &summary
         && exit::of(error) == Exit::Diverged
     {
-        args.output.report(&Cases::broken(prepared.entry.name, prepared.strategy, error, seconds))?;
+        args.output.report(&Cases::broken(entry.name, strategy, error, seconds))?;
     }
     let summary = summary?;
     // A strategy may have schedulers of its own, and show them all within its first runs.
     let drawn = (0..100).map_while(|index| campaign.scenario_of(index).ok());
     let schedulers: BTreeSet<_> = drawn.map(|scenario| scenario.scheduler.name).collect();
     let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
-    let (files, shrunk) = save(&prepared.entry, &summary, &args.corpus.path, args.automatic.budget(), &stop);
+    let (files, shrunk) = save(entry, &summary, &args.corpus.path, args.automatic.budget(), stop);
     let tally = Tally {
-        entry: &prepared.entry,
-        strategy: prepared.strategy,
+        entry,
+        strategy,
         scheduler: schedulers.join("+"),
-        seed,
-        jobs,
+        seed: campaign.seed,
+        jobs: campaign.jobs,
         seconds,
         interrupted: stop.interrupted(),
         files,
         shrunk,
-        unrepeatable: unrepeatable(&prepared.entry, &summary),
+        unrepeatable: unrepeatable(entry, &summary),
         summary,
         space,
         found_at,
@@ -199,7 +223,6 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let cases = tally.cases(args.expect);
     let reported = args.output.report(&cases);
     let exit = conclude(&tally, args.expect, cases.exit());
-    shelf.advise(&stop);
     reported.map(|()| exit)
 }
 
@@ -280,6 +303,7 @@ fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
 #[cfg(test)]
 mod tests {
     use turncoat_core::outcome::Violation;
+    use turncoat_core::scenario::Scenario;
 
     use super::*;
 

@@ -8,6 +8,7 @@ use serde_json::json;
 use turncoat_core::outcome::Property;
 use turncoat_core::rng::run_seed;
 use turncoat_core::scenario::Seed;
+use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::stats::Rate;
 use turncoat_lab::tune::{Sweep, better_half, points, ranking, rungs};
 
@@ -15,9 +16,9 @@ use crate::exit::Exit;
 use crate::out;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::series::{self, Search, Series, Want};
+use crate::series::{self, Series, Want};
 use crate::setup::{Prepared, Setup, Start};
-use crate::shelf::Label;
+use crate::task::{Label, Task};
 
 const NOTES: &str = "\
 Tries every combination of the values, N runs each, and prints them by rate with 95 % intervals (Wilson). The column
@@ -182,9 +183,18 @@ impl Tuning<'_> {
             row: searcher.label(),
             target: self.target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
         };
-        let search = Search { entry, base, runs, seed, suspects: None };
+        let task = Task {
+            label,
+            entry: entry.clone(),
+            base: base.clone(),
+            searcher: searcher.clone(),
+            seed,
+            runs: Some(runs),
+            until: Ends::Never,
+            suspects: Suspected::Nobody,
+        };
         let others = "rates of different numbers of runs would mislead, so none are printed";
-        let Some(summary) = self.series.run(searcher, &search, label, Want::Nothing, others)? else {
+        let Some(summary) = self.series.run(&task, Want::Nothing, others)? else {
             return Ok(None);
         };
         let found = match &self.target {

@@ -15,6 +15,7 @@ mod new;
 mod replays;
 mod report;
 mod runs;
+mod shards;
 mod shrinks;
 mod store;
 mod suite;

@@ -170,12 +170,11 @@ impl Experiment {
         })
     }
 
-    /// The tables in Markdown: what the cells came to, in their order. Cells that could not be run are left out.
-    pub fn markdown(&self, results: &[Option<Ran>]) -> String {
+    /// The tables in Markdown: what the cells came to, in their order.
+    pub fn markdown(&self, results: &[Ran]) -> String {
         let mut text = String::new();
         for (i, (variant, results)) in self.variants.iter().zip(results.chunks(self.rows.len())).enumerate() {
-            let ran: Vec<(&Row, &Ran)> =
-                self.rows.iter().zip(results).filter_map(|(row, ran)| Some((row, ran.as_ref()?))).collect();
+            let ran: Vec<(&Row, &Ran)> = self.rows.iter().zip(results).collect();
             let runs = ran.first().map_or(0, |(_, ran)| ran.summary.runs);
             let _ = writeln!(text, "\n{}, violating runs of {runs}:\n", variant.name);
             let names = self.columns.iter().map(|column| column.name.as_str());

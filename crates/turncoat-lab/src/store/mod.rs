@@ -7,6 +7,7 @@
 mod error;
 mod read;
 mod resume;
+pub(crate) mod row;
 mod write;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
 use turncoat_core::hash::stable_hash;
 use turncoat_core::scenario::Seed;
 
@@ -37,7 +39,7 @@ pub struct Store {
 }
 
 /// What a campaign is, for the table of campaigns.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Description {
     /// The table that it belongs to.
     pub experiment: String,
@@ -81,6 +83,15 @@ pub struct Place {
     pub id: i64,
     /// How many of its runs are there.
     pub stored: u64,
+}
+
+/// How long somebody worked, by the clock on the wall, with how many threads.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Spell {
+    /// How long.
+    pub seconds: f64,
+    /// How many threads.
+    pub jobs: usize,
 }
 
 impl Store {
@@ -209,10 +220,8 @@ impl Store {
     }
 
     /// Notes how long somebody worked on a campaign.
-    pub fn spell(&self, place: Place, runs: u64, seconds: f64, jobs: usize) -> Result<(), StoreError> {
-        let row = params![place.id, place.stored as i64, runs as i64, seconds, jobs as i64];
-        let inserted = self.db.execute("INSERT INTO spells VALUES (?1, ?2, ?3, ?4, ?5)", row);
-        inserted.map(drop).map_err(|error| self.unwritable(&error))
+    pub fn spell(&self, place: Place, runs: u64, spell: Spell) -> Result<(), StoreError> {
+        note(&self.db, place, runs, spell).map_err(|error| self.unwritable(&error))
     }
 
     fn unwritable(&self, error: &rusqlite::Error) -> StoreError {
@@ -227,6 +236,11 @@ impl Drop for Store {
             let _ = self.db.execute_batch("PRAGMA journal_mode = DELETE;");
         }
     }
+}
+
+fn note(db: &Connection, place: Place, runs: u64, Spell { seconds, jobs }: Spell) -> rusqlite::Result<()> {
+    let row = params![place.id, place.stored as i64, runs as i64, seconds, jobs as i64];
+    db.execute("INSERT INTO spells VALUES (?1, ?2, ?3, ?4, ?5)", row).map(drop)
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {

@@ -7,13 +7,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Connection, params};
 use turncoat_core::message::MutationTable;
-use turncoat_core::outcome::End;
 
-use super::{Place, Store, StoreError};
+use super::row::{Glossary, Kind, Row, Scribe};
+use super::{Place, Spell, Store, StoreError};
 use crate::campaign::Record;
-use crate::signature::{Kinds, Traits};
 
 /// How long the writer waits for runs to come together. A campaign that is killed loses what it did in that time.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -36,12 +35,30 @@ impl Store {
         let thread = thread::spawn(move || {
             let _leave = Leave(&clerks_desk);
             let mut store = self;
-            let written = Clerk::new(&store.db, place, table)
-                .and_then(|mut clerk| clerk.work(&mut store.db, &clerks_desk))
+            let written = Clerk::new(&store.db, place)
+                .and_then(|mut clerk| clerk.work(&mut store.db, &clerks_desk, Scribe::new(table)))
                 .map_err(|error| store.unwritable(&error));
             (store, written)
         });
         Writer { desk, thread }
+    }
+
+    /// Adds rows that others have made, those of the runs from the first that is missing, and notes how long these others
+    /// worked: all of it or nothing.
+    pub(crate) fn append(
+        &mut self,
+        place: Place,
+        rows: impl Iterator<Item = Row>,
+        glossary: &Glossary,
+        spell: Spell,
+    ) -> Result<(), StoreError> {
+        let add = || -> rusqlite::Result<()> {
+            let all = self.db.transaction()?;
+            let runs = Clerk::new(&all, place)?.put(&all, place.stored, rows, glossary)?;
+            super::note(&all, place, runs, spell)?;
+            all.commit()
+        };
+        add().map_err(|error| self.unwritable(&error))
     }
 }
 
@@ -117,17 +134,19 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// What the thread knows.
+/// Puts rows of one campaign into the file.
 struct Clerk {
     campaign: i64,
-    table: MutationTable,
-    signatures: Kinds,
-    /// Words with their numbers.
-    names: BTreeMap<String, i64>,
+    /// Words, and kinds of violations, with the numbers that the file has for them.
+    words: BTreeMap<String, i64>,
+    kinds: BTreeMap<String, i64>,
+    /// The same by the numbers that the rows have for them.
+    word_numbers: Vec<i64>,
+    kind_numbers: Vec<i64>,
 }
 
 impl Clerk {
-    fn new(db: &Connection, place: Place, table: MutationTable) -> rusqlite::Result<Self> {
+    fn new(db: &Connection, place: Place) -> rusqlite::Result<Self> {
         let pairs = |sql: &str, id: Option<i64>| -> rusqlite::Result<BTreeMap<String, i64>> {
             let mut statement = db.prepare(sql)?;
             let rows =
@@ -136,88 +155,104 @@ impl Clerk {
         };
         Ok(Self {
             campaign: place.id,
-            table,
-            signatures: Kinds::new(pairs(
-                "SELECT text, id FROM signatures WHERE campaign = ?1",
-                Some(place.id),
-            )?),
-            names: pairs("SELECT name, id FROM names", None)?,
+            words: pairs("SELECT name, id FROM names", None)?,
+            kinds: pairs("SELECT text, id FROM signatures WHERE campaign = ?1", Some(place.id))?,
+            word_numbers: Vec::new(),
+            kind_numbers: Vec::new(),
         })
     }
 
-    fn work(&mut self, db: &mut Connection, desk: &Desk) -> rusqlite::Result<()> {
+    fn work(&mut self, db: &mut Connection, desk: &Desk, mut scribe: Scribe) -> rusqlite::Result<()> {
         while let Some(records) = desk.take() {
-            if records.is_empty() {
-                continue;
+            let rows = records.iter().map(|record| (record.index, scribe.row(record))).collect::<Vec<_>>();
+            if let Some((first, _)) = rows.first() {
+                let batch = db.transaction()?;
+                self.put(&batch, *first, rows.into_iter().map(|(_, row)| row), &scribe.glossary)?;
+                batch.commit()?;
             }
-            let batch = db.transaction()?;
-            let mut runs = batch.prepare_cached(
-                "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-            )?;
-            records.iter().try_for_each(|record| self.put(&batch, &mut runs, record))?;
-            drop(runs);
-            batch.commit()?;
         }
         Ok(())
     }
 
-    fn put(&mut self, db: &Connection, runs: &mut Statement<'_>, record: &Record) -> rusqlite::Result<()> {
-        let Record { index, outcome, scenario, bugs, .. } = record;
-        let (run, injected) = (*index as i64, &outcome.injected);
-        let end = match outcome.end {
-            End::Goal => self.name(db, "goal")?,
-            End::Quiet => self.name(db, "quiet")?,
-            End::Stopped => self.name(db, "stopped")?,
-            End::Limit(name) => self.name(db, &format!("limit on {name}"))?,
-        };
-        runs.execute(params![
-            self.campaign,
-            run,
-            end,
-            outcome.calm,
-            outcome.over_budget,
-            outcome.steps as i64,
-            outcome.deliveries as i64,
-            outcome.commits,
-            outcome.completed,
-            injected.faults,
-            injected.dropped,
-            injected.held,
-            injected.mutated,
-            injected.accepted,
-            injected.refused,
-            injected.garbage,
-            outcome.marks as i64,
-            outcome.fingerprint as i64,
-        ])?;
-        let Some(scenario) = scenario else { return Ok(()) };
-        for (nth, violation) in outcome.violations.iter().enumerate() {
-            let traits = Traits::of(violation, scenario, outcome);
-            let (signature, new) = self.signatures.number(traits, &self.table);
-            if let Some(words) = new {
+    /// Puts rows there that follow each other.
+    fn put(
+        &mut self,
+        db: &Connection,
+        first: u64,
+        rows: impl Iterator<Item = Row>,
+        glossary: &Glossary,
+    ) -> rusqlite::Result<u64> {
+        self.learn(db, glossary)?;
+        let mut runs = db.prepare_cached(
+            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+        )?;
+        let mut violations =
+            db.prepare_cached("INSERT INTO violations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+        let word = |number: u32| self.word_numbers.get(number as usize);
+        let mut next = first as i64;
+        for row in rows {
+            let injected = &row.injected;
+            runs.execute(params![
+                self.campaign,
+                next,
+                word(row.end),
+                row.calm,
+                row.over_budget,
+                row.steps as i64,
+                row.deliveries as i64,
+                row.commits,
+                row.completed,
+                injected.faults,
+                injected.dropped,
+                injected.held,
+                injected.mutated,
+                injected.accepted,
+                injected.refused,
+                injected.garbage,
+                row.marks as i64,
+                row.fingerprint as i64,
+            ])?;
+            for (nth, found) in row.found.iter().enumerate() {
+                violations.execute(params![
+                    self.campaign,
+                    next,
+                    nth as i64,
+                    word(found.property),
+                    word(found.rule),
+                    found.step as i64,
+                    self.kind_numbers.get(found.kind as usize),
+                    found.bug.and_then(word),
+                ])?;
+            }
+            next += 1;
+        }
+        Ok(next as u64 - first)
+    }
+
+    /// Finds the numbers that the file has for words and kinds; gives numbers to those that are new, in their order.
+    fn learn(&mut self, db: &Connection, glossary: &Glossary) -> rusqlite::Result<()> {
+        for word in &glossary.words[self.word_numbers.len()..] {
+            let number = match self.words.get(word) {
+                Some(&number) => number,
+                None => {
+                    db.execute("INSERT INTO names (name) VALUES (?1)", [word])?;
+                    db.last_insert_rowid()
+                }
+            };
+            self.words.insert(word.clone(), number);
+            self.word_numbers.push(number);
+        }
+        for Kind { text, run, detail, scenario } in &glossary.kinds[self.kind_numbers.len()..] {
+            let next = self.kinds.len() as i64 + 1;
+            let number = *self.kinds.entry(text.clone()).or_insert(next);
+            if number == next {
                 db.execute(
                     "INSERT INTO signatures VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![self.campaign, signature, words, run, violation.detail, scenario.to_toml()],
+                    params![self.campaign, number, text, *run as i64, detail, scenario],
                 )?;
             }
-            let bug = bugs.get(nth).map(|bug| self.name(db, bug)).transpose()?;
-            let (property, rule) =
-                (self.name(db, violation.property.name())?, self.name(db, violation.rule)?);
-            let step = violation.step as i64;
-            db.prepare_cached("INSERT INTO violations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
-                .execute(params![self.campaign, run, nth as i64, property, rule, step, signature, bug])?;
+            self.kind_numbers.push(number);
         }
         Ok(())
-    }
-
-    /// The number of a word.
-    fn name(&mut self, db: &Connection, name: &str) -> rusqlite::Result<i64> {
-        if let Some(&id) = self.names.get(name) {
-            return Ok(id);
-        }
-        db.execute("INSERT INTO names (name) VALUES (?1)", [name])?;
-        let id = db.last_insert_rowid();
-        self.names.insert(name.to_owned(), id);
-        Ok(id)
     }
 }

@@ -2,6 +2,8 @@
 
 mod bench;
 mod determinism;
+#[cfg(feature = "store")]
+mod shards;
 mod signatures;
 #[cfg(feature = "store")]
 mod store;

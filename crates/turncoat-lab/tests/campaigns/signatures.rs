@@ -55,6 +55,6 @@ fn kinds_are_numbered_in_the_order_in_which_they_are_seen() {
         )
         .expect("it runs");
     assert!(seen.len() > 2);
-    assert_eq!(seen[0], (1, Some("agreement (slot): lies about order.slot".to_owned())));
-    assert_eq!(seen[1], (1, None), "it is known");
+    assert_eq!(seen[0], (0, Some("agreement (slot): lies about order.slot".to_owned())));
+    assert_eq!(seen[1], (0, None), "it is known");
 }

@@ -12,7 +12,7 @@ use turncoat_lab::summary::Summary;
 
 use crate::bench::{Bench, rare_liar};
 
-fn description(seed: u64) -> Description {
+pub(crate) fn description(seed: u64) -> Description {
     Description {
         experiment: "fuzz".to_owned(),
         variant: "toy".to_owned(),
@@ -30,7 +30,7 @@ fn description(seed: u64) -> Description {
 }
 
 /// Runs what is left of a campaign, until `most` runs are merged.
-fn go_on(path: &Path, bench: &Bench, campaign: &Campaign<'_>, most: u64) -> Summary {
+pub(crate) fn go_on(path: &Path, bench: &Bench, campaign: &Campaign<'_>, most: u64) -> Summary {
     let mut store = Store::open(path).expect("a store");
     let place = store.place(&description(campaign.seed.0)).expect("a place");
     let (so_far, _) = resume(&store, place, campaign, &mut |_| ()).expect("it goes on");
@@ -47,7 +47,7 @@ fn go_on(path: &Path, bench: &Bench, campaign: &Campaign<'_>, most: u64) -> Summ
 }
 
 /// All rows of a table.
-fn rows(path: &Path, table: &str) -> Vec<Vec<Value>> {
+pub(crate) fn rows(path: &Path, table: &str) -> Vec<Vec<Value>> {
     let store = Store::open_read(path).expect("a store");
     let mut statement = store.db().prepare(&format!("SELECT * FROM {table}")).expect("a table");
     let columns = statement.column_count();

@@ -7,7 +7,7 @@ use rusqlite::params;
 use tempfile::TempDir;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::report::{Report, Wishes};
-use turncoat_lab::store::{Description, Store};
+use turncoat_lab::store::{Description, Spell, Store};
 
 pub(crate) struct Made(TempDir);
 
@@ -94,7 +94,7 @@ impl Made {
             ];
             db.execute("INSERT INTO signatures VALUES (?1, 1, ?3, ?2, ?4, ?5)", row).expect("a kind");
         }
-        store.spell(place, runs, runs as f64 / 20_000.0, 1).expect("a spell");
+        store.spell(place, runs, Spell { seconds: runs as f64 / 20_000.0, jobs: 1 }).expect("a spell");
     }
 }
 

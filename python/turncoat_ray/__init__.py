@@ -1,0 +1,1 @@
+"""Runs the shards of a turncoat plan on a Ray cluster."""
