@@ -71,7 +71,7 @@ pub(crate) fn merge(args: &Args) -> Result<Exit> {
         out::json("merge", facts)?;
     } else {
         let db = args.db.display();
-        out::line(format_args!("{db}: {runs} runs, {new} of {shards} shards are new"))?;
+        out::line(format_args!("{db}: {runs} runs, {new} shards added"))?;
         if args.verify {
             out::line(format_args!("{verified} runs were executed again, and are the same"))?;
         }

@@ -1,7 +1,6 @@
 //! `turncoat plan`: campaigns, cut into shards for many machines.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use clap::{Subcommand, value_parser};
 use serde_json::json;
 use turncoat_core::scenario::Seed;
 use turncoat_core::strategy::Space;
-use turncoat_lab::plan::{Folder, Plan, digest};
+use turncoat_lab::plan::{Folder, Plan, digest_of};
 
 use crate::commands::merge::list_refused;
 use crate::commands::{detect, experiment, fuzz};
@@ -204,8 +203,7 @@ fn rounded(runs: f64) -> u64 {
 
 /// The SHA-256 of this program.
 pub(crate) fn program() -> Result<String> {
-    let bytes = env::current_exe().and_then(fs::read).context("cannot read the program's own file")?;
-    Ok(digest(&[&bytes]))
+    env::current_exe().and_then(|path| digest_of(&path)).context("cannot read the program's own file")
 }
 
 /// Refuses a plan that another program made.

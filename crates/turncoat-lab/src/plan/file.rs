@@ -87,7 +87,7 @@ impl Results {
         bytes.push(b'\n');
         bytes.extend(rows);
         bytes.extend(glossary);
-        let name = format!("{shard:06}-{}{SUFFIX}", digest(&[&bytes]));
+        let name = format!("{shard:06}-{}{SUFFIX}", digest(&bytes));
         bytes.extend(serde_json::to_vec(&spell)?);
         bytes.push(b'\n');
         let path = folder.join(name);
@@ -156,7 +156,7 @@ impl Shard {
         let end = glossary.checked_add(header.glossary).filter(|&end| end <= bytes.len());
         let end = end.ok_or(Damage::Digest)?;
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
-        let digest = digest(&[&bytes[..end]]);
+        let digest = digest(&bytes[..end]);
         if name.and_then(|name| name.rsplit('-').next()) != Some(&digest) {
             return Err(Damage::Digest);
         }

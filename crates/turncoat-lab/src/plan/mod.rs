@@ -10,7 +10,10 @@ mod folder;
 mod merge;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::Range;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -184,7 +187,7 @@ impl Plan {
 
     /// What tells plans apart: a digest of all campaigns, of the program, and of how they are cut.
     pub fn id(&self) -> String {
-        digest(&[self.to_json().as_bytes()])
+        digest(self.to_json().as_bytes())
     }
 
     /// The shards that are still to be run, if those are done that `ended` knows: what follows a run that ends its campaign is
@@ -204,9 +207,23 @@ impl Plan {
     }
 }
 
-/// The SHA-256 of some bytes one after another, as hex digits.
-pub fn digest(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    parts.iter().for_each(|part| hash.update(part));
+/// The SHA-256 of some bytes, as hex digits.
+fn digest(bytes: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(bytes))
+}
+
+/// That of a file.
+pub fn digest_of(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hex(hash)),
+            read => hash.update(&piece[..read]),
+        }
+    }
+}
+
+fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
