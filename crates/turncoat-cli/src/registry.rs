@@ -14,7 +14,7 @@ static OWN: OnceLock<Vec<Entry>> = OnceLock::new();
 
 /// Adds protocols to the built-in ones, once and before anybody asks for one.
 pub(crate) fn register(own: Vec<Entry>) -> Result<()> {
-    let names: Vec<&str> = own.iter().chain(&turncoat_protocols::all()).map(|entry| entry.name).collect();
+    let names: Vec<&str> = own.iter().chain(&built_in()).map(|entry| entry.name).collect();
     for (i, name) in names.iter().enumerate() {
         ensure!(
             !names[..i].contains(name),
@@ -32,7 +32,12 @@ pub(crate) fn own() -> &'static [Entry] {
 
 /// All protocols, one's own first.
 pub(crate) fn protocols() -> Vec<Entry> {
-    own().iter().cloned().chain(turncoat_protocols::all()).collect()
+    own().iter().cloned().chain(built_in()).collect()
+}
+
+/// The protocols that come with the command, and the engines that it was built with.
+fn built_in() -> Vec<Entry> {
+    [turncoat_protocols::all(), turncoat_targets::all()].concat()
 }
 
 /// All strategies.

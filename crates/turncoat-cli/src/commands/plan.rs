@@ -55,7 +55,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// The campaign of `turncoat fuzz`
-    Fuzz(Planned<fuzz::Subject>),
+    Fuzz(Box<Planned<fuzz::Subject>>),
     /// The campaigns of `turncoat experiment`
     Experiment(Planned<Seeded<experiment::Subject>>),
     /// The campaigns of `turncoat suite run`
@@ -124,7 +124,7 @@ const TRIAL: Duration = Duration::from_millis(200);
 pub(crate) fn plan(args: &Args) -> Result<Exit> {
     match (&args.command, &args.missing) {
         (Some(Command::Fuzz(args)), _) => {
-            let Planned { subject, cut } = args;
+            let Planned { subject, cut } = &**args;
             if subject.campaign.db.is_some() {
                 bail!("`--db` is not for plans: `{} merge DIR --db FILE` makes the store", again::program());
             }

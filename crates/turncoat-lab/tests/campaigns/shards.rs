@@ -20,7 +20,7 @@ fn planned(seed: u64, until: Ends) -> Planned {
 }
 
 /// A plan of campaigns with these seeds, a hundred runs in each shard.
-fn plan(program: &str, seeds: &[u64], until: Ends) -> Plan {
+fn plan(program: &str, seeds: &[u64], until: &Ends) -> Plan {
     let mut plan = Plan::new(program.to_owned());
     for &seed in seeds {
         plan.add(planned(seed, until.clone()), RUNS, Some(100)).expect("it can be cut");
@@ -103,7 +103,7 @@ impl Cluster {
 
 #[test]
 fn shards_in_any_order_make_the_store_of_one_process() {
-    let cluster = Cluster::new(plan("this", &[7, 8], Ends::Never));
+    let cluster = Cluster::new(plan("this", &[7, 8], &Ends::Never));
     assert_eq!(cluster.plan.shards.len(), 22);
     // Seven and twenty-two have no common divisor: each shard comes once. It is merged over and over meanwhile.
     for i in 0..22 {
@@ -123,7 +123,7 @@ fn shards_in_any_order_make_the_store_of_one_process() {
 
 #[test]
 fn a_shard_that_is_run_twice_is_one_file() {
-    let cluster = Cluster::new(plan("this", &[7], Ends::Never));
+    let cluster = Cluster::new(plan("this", &[7], &Ends::Never));
     let once = cluster.run(3);
     let bytes = fs::read(&once).expect("a file");
     assert_eq!((cluster.run(3), fs::read(&once).expect("a file")), (once.clone(), bytes));
@@ -136,7 +136,7 @@ fn a_shard_that_is_run_twice_is_one_file() {
 
 #[test]
 fn what_is_not_right_is_refused_by_name_and_its_shard_is_missing() {
-    let cluster = Cluster::new(plan("this", &[7], Ends::Never));
+    let cluster = Cluster::new(plan("this", &[7], &Ends::Never));
     (0..cluster.plan.shards.len()).for_each(|shard| drop(cluster.run(shard)));
     let good = cluster.run(4);
     let bytes = fs::read(&good).expect("a file");
@@ -159,8 +159,8 @@ fn what_is_not_right_is_refused_by_name_and_its_shard_is_missing() {
     }
     fs::remove_file(&good).expect("it is there");
     for (other, words) in [
-        (plan("this", &[9], Ends::Never), "another plan"),
-        (plan("an older one", &[7], Ends::Never), "another program"),
+        (plan("this", &[9], &Ends::Never), "another plan"),
+        (plan("an older one", &[7], &Ends::Never), "another program"),
     ] {
         let others = Cluster::new(other);
         let theirs = others.run(4);
@@ -177,7 +177,7 @@ fn what_is_not_right_is_refused_by_name_and_its_shard_is_missing() {
 
 #[test]
 fn two_results_of_a_shard_that_differ_are_named_with_the_first_run() {
-    let cluster = Cluster::new(plan("this", &[7], Ends::Never));
+    let cluster = Cluster::new(plan("this", &[7], &Ends::Never));
     (0..cluster.plan.shards.len()).for_each(|shard| drop(cluster.run(shard)));
     cluster.run_seen(2, |record| record.outcome.fingerprint ^= u64::from(record.index >= 250));
     let error = cluster.merge("it.db").expect_err("one of them is wrong");
@@ -189,7 +189,7 @@ fn two_results_of_a_shard_that_differ_are_named_with_the_first_run() {
 
 #[test]
 fn the_first_violation_is_the_one_of_the_lowest_index_and_nothing_after_it_is_needed() {
-    let cluster = Cluster::new(plan("this", &[7], Ends::First));
+    let cluster = Cluster::new(plan("this", &[7], &Ends::First));
     let first = Campaign { until: Until::First, ..cluster.bench.campaign(&rare_liar) }.run(&mut |_| {});
     let shard = (first.expect("it runs").runs as usize - 1) / 100;
     // The last shard finds one as well, and cannot know.
@@ -223,8 +223,8 @@ fn who_learns_is_one_shard() {
 
 #[test]
 fn a_folder_belongs_to_one_plan() {
-    let cluster = Cluster::new(plan("this", &[7], Ends::Never));
-    let error = Folder::create(&cluster.folder, plan("this", &[8], Ends::Never)).expect_err("it is taken");
+    let cluster = Cluster::new(plan("this", &[7], &Ends::Never));
+    let error = Folder::create(&cluster.folder, plan("this", &[8], &Ends::Never)).expect_err("it is taken");
     assert!(error.to_string().contains("another plan"), "{error}");
     assert!(Folder::create(&cluster.folder, cluster.plan.clone()).is_ok());
     let error = Folder::open(cluster.home.path()).expect_err("there is none");

@@ -1,0 +1,20 @@
+//! Consensus engines that others wrote, as nodes of turncoat: each behind a feature of its name.
+//!
+//! An engine here is the code that its authors publish, of one version, without a change. What is ours is the host around it: it
+//! hands messages and timeouts in, takes effects out, and says what a signature is worth. Every scheduler, adversary, strategy and
+//! checker works on it as on a model.
+#![forbid(unsafe_code)]
+
+use turncoat_core::runner::Entry;
+
+#[cfg(feature = "malachite")]
+pub mod malachite;
+
+/// All engines that were asked for, and their named variants.
+pub fn all() -> Vec<Entry> {
+    #[allow(unused_mut)]
+    let mut all = Vec::new();
+    #[cfg(feature = "malachite")]
+    all.extend(malachite::entries());
+    all
+}

@@ -1,0 +1,188 @@
+//! The consensus engine of malachite (`informalsystems-malachitebft-core-consensus` 0.5.0), as its authors publish it.
+//!
+//! **What runs** is the core: Tendermint with its vote keeper, driver, certificates and rebroadcasts. It has no clock, no network and
+//! no keys: whatever it wants of the world is an effect, and the host carries it out (`host`). What is around it in a node that one
+//! would deploy is not here: actors, libp2p, the file of the log, the protocol by which nodes catch up.
+//!
+//! **Time** is ours: a timeout is a timer, whose length grows with the epoch (the engine's round). **Signatures** are turncoat's
+//! (`context`): the engine asks the host for one, and asks the host whether it is good. **Values** come with proposals, and the host
+//! tells the engine whether they are valid. **The log** is kept: who restarts hands it back to a new engine, entry by entry, and has
+//! what it had said before. Who restarts blank has lost it, which no Tendermint promises to bear.
+//!
+//! **Gossip.** The core passes nothing on and brings no laggard up to date: a proposal that one validator misses is lost to it,
+//! and with it the height. The host does both, as an option each: `relay`, who hears something new passes it on; `sync`, who hears
+//! of later heights asks for decisions with their certificates.
+//!
+//! **A second proposal.** The engine of this version does not bear a proposer that proposes two values in one epoch: it holds
+//! the polka of one for a polka of the other (`multiplex_proposal` in `core-driver/src/mux.rs` looks for a certificate of the right
+//! round and does not compare values), so that a validator forgets its lock, and two values are decided.
+//! `findings/malachite-0.5.0-two-proposals.toml` shows it. With `one-proposal` the host hands over the first proposal of each epoch alone.
+//!
+//! Flags break the host, not the engine: they are there to see that what breaks is seen.
+
+use turncoat_core::prelude::*;
+
+mod certificates;
+mod context;
+mod host;
+mod lies;
+mod messages;
+mod replica;
+
+pub use messages::Msg;
+pub use replica::Replica;
+
+/// The engine with its host.
+#[derive(Debug)]
+pub struct Malachite;
+
+pub(crate) type Cx<'a> = Context<'a, Malachite>;
+
+turncoat_core::flags! {
+    /// What a host can get wrong.
+    pub struct Flags {
+        accept_any_signature: "the host says of every signature that it is good",
+        quorum_half: "the host asks for quorums of more than half of the votes",
+        no_log: "the host writes no log: who restarts has forgotten what it said at this height",
+    }
+}
+
+turncoat_core::config! {
+    /// Parameters; times are in ticks.
+    pub struct Config {
+        /// How long the proposal of an epoch may take, in epoch 0.
+        pub timeout_propose: Time = Time(300),
+        /// How long prevotes may take once there is a quorum of them, in epoch 0.
+        pub timeout_prevote: Time = Time(100),
+        /// How long precommits may take once there is a quorum of them, in epoch 0.
+        pub timeout_precommit: Time = Time(100),
+        /// By how much all of these grow from epoch to epoch.
+        pub timeout_delta: Time = Time(50),
+        /// After how many ticks without a new epoch a validator says its votes again.
+        pub rebroadcast: Time = Time(200),
+        /// Whether proposals and votes are passed on to all when they are first heard.
+        pub relay: bool = true,
+        /// After how many ticks who hears of later heights asks for decisions; 0: never.
+        pub sync: Time = Time(200),
+        /// Whether the host keeps a second proposal of an epoch from the engine, which does not bear one.
+        pub one_proposal: bool = false,
+        /// What is wrong.
+        pub flags: Flags = Flags::default(),
+    }
+}
+
+/// The timers: the timeouts of the engine, and the host's own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub enum Timer {
+    /// The proposal of an epoch is late.
+    Propose(View),
+    /// The prevotes of an epoch are.
+    Prevote(View),
+    /// The precommits of an epoch are.
+    Precommit(View),
+    /// Time to say votes again.
+    Rebroadcast(View),
+    /// Time to ask for decisions.
+    Sync,
+}
+
+/// How many epochs of a height have a number.
+const EPOCHS: u32 = 1000;
+/// How many heights have one.
+const HEIGHTS: u32 = 1_000_000;
+
+/// The number of an epoch among those of all heights: as in the model `tendermint`.
+const fn place(height: Slot, epoch: View) -> View {
+    let is_some = height.0 < HEIGHTS && epoch.0 < EPOCHS;
+    View(if is_some { EPOCHS * height.0 + epoch.0 } else { 0 })
+}
+
+/// The height and the epoch of such a number.
+const fn split(view: View) -> (u32, u32) {
+    (view.0 / EPOCHS, view.0 % EPOCHS)
+}
+
+/// proposer(h, e): all take turns, unless the scenario says who.
+fn proposer(height: Slot, epoch: View, cluster: &Cluster) -> NodeId {
+    let nth = height.0 as usize + epoch.0 as usize;
+    match nth.checked_sub(1).and_then(|index| cluster.leaders.get(index)) {
+        Some(&leader) => leader,
+        None => NodeId::replica(nth % cluster.n),
+    }
+}
+
+impl Protocol for Malachite {
+    const NAME: &'static str = "malachite";
+    const ABOUT: &'static str = "the consensus engine of malachite 0.5.0, with a host that relays and syncs";
+    const FLAGS: &'static [Flag] = Flags::ALL;
+    const MARKS: &'static [&'static str] =
+        &["next-epoch", "re-proposal", "sync", "evidence", "bad-signature", "bad-certificate", "error"];
+    const STREAM: bool = true;
+    /// Proposal, prevotes, precommits.
+    const VIEW_DELAYS: u64 = 3;
+    type Msg = Msg;
+    type Timer = Timer;
+    type Replica = Replica;
+    type Client = NoClient;
+    type Config = Config;
+
+    fn validate(config: &Config) -> Result<(), String> {
+        let Config { timeout_propose, timeout_prevote, timeout_precommit, rebroadcast, .. } = *config;
+        let shortest = timeout_propose.min(timeout_prevote).min(timeout_precommit).min(rebroadcast);
+        ensure(shortest >= Time(1), "timeouts and `rebroadcast` are at least 1")
+    }
+
+    fn leader(view: View, cluster: &Cluster) -> NodeId {
+        let (height, epoch) = split(view);
+        proposer(Slot(height), View(epoch), cluster)
+    }
+
+    /// Heights start with 1, epochs with 0.
+    fn origin() -> RoundKey {
+        RoundKey { view: place(Slot(1), View(0)), slot: Slot(1), phase: 0 }
+    }
+
+    fn nth_view(view: View) -> u32 {
+        let (height, epoch) = split(view);
+        height + epoch
+    }
+
+    /// Three rounds to an epoch, if all heights before took one.
+    fn number(key: RoundKey) -> u32 {
+        let nth = Self::nth_view(key.view);
+        nth.saturating_sub(1) * 3 + if nth == 0 { 0 } else { u32::from(key.phase).min(3) }
+    }
+
+    /// Three rounds to an epoch, and three more to the next height, whatever the epoch was.
+    fn advance(old: RoundKey, new: RoundKey) -> u32 {
+        let ((height, epoch), (to_height, to_epoch)) = (split(old.view), split(new.view));
+        let epochs = if to_height == height { to_epoch - epoch } else { to_height - height + to_epoch };
+        (3 * epochs + u32::from(new.phase.min(3))).saturating_sub(u32::from(old.phase.min(3)))
+    }
+
+    fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
+        Replica::new(id, cluster, *config)
+    }
+
+    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
+        NoClient
+    }
+}
+
+/// The engine and its named variants.
+pub fn entries() -> Vec<Entry> {
+    let bare = Config { relay: false, sync: Time(0), ..Config::default() };
+    vec![
+        Entry::of::<Malachite>(),
+        Entry::variant::<Malachite>(
+            "malachite-bare",
+            "the engine alone: nobody passes anything on or brings a laggard up to date",
+            &bare,
+        ),
+        Entry::variant::<Malachite>(
+            "malachite-one-proposal",
+            "the engine with a host that hands over the first proposal of each epoch alone",
+            &Config { one_proposal: true, ..Config::default() },
+        ),
+    ]
+}
