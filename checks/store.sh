@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A campaign that is killed loses nothing, a full disk loses nothing, and a store costs little.
+# A campaign that is killed loses nothing, nor does a merge, a full disk loses nothing, and a store costs little.
 #
 #   checks/store.sh [SCALE]            SCALE (1) divides the numbers of runs and of kills
 #
 # 50 times a campaign of 200,000 runs is killed with SIGKILL at a random moment and resumed: the store must equal, row
-# for row, that of a campaign that nobody kills. Then a campaign on a disk that is too small for it (a tmpfs, where one
-# may mount one). At full size also: speed with the store at least 80 % of that without it, at most 100 bytes a run
-# and no more memory for 5,000,000 runs than for 500,000.
+# for row, that of a campaign that nobody kills. As often a merge of its shards is killed and done again. Then a campaign
+# on a disk that is too small for it (a tmpfs, where one may mount one). At full size also: speed with the store at least
+# 80 % of that without it, at most 100 bytes a run and no more memory for 5,000,000 runs than for 500,000.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scale=${1:-1}
@@ -34,21 +34,41 @@ finds() {
 # now: the clock in milliseconds.
 now() { echo $(($(date +%s%N) / 1000000)); }
 
+# killed MILLISECONDS COMMAND..: starts a command that takes so long, and kills it at a random moment, which `moment` tells.
+killed() {
+    "${@:2}" >out 2>log &
+    local pid=$!
+    moment=$((RANDOM * $1 / 32768))
+    sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+}
+
 start=$(now)
 finds fuzz "$runs" --db whole.db
 took=$(($(now) - start))
 for kill in $(seq "$kills"); do
     rm -f killed.db*
-    "$turncoat" fuzz pbft-java --until never --runs "$runs" --db killed.db >out 2>log &
-    pid=$!
-    moment=$((RANDOM * took / 32768))
-    sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
+    killed "$took" "$turncoat" fuzz pbft-java --until never --runs "$runs" --db killed.db
     finds fuzz "$runs" --db killed.db --resume
     same whole.db killed.db || { echo "store: FAILED, kill $kill after $moment ms: the rows differ" && exit 1; }
 done
 echo "store: killed $kills times at random moments, resumed, $runs runs each: equal row for row"
+
+"$turncoat" plan fuzz pbft-java --until never --runs "$runs" --shard-runs $(((runs + 4) / 5)) >out
+for shard in 0 1 2 3 4; do
+    finds "$turncoat" shard plan.json "$shard" --out results --jobs 0 >out 2>log
+done
+start=$(now)
+"$turncoat" merge results --db merged.db >out
+took=$(($(now) - start))
+for kill in $(seq "$kills"); do
+    rm -f merged.db*
+    killed "$took" "$turncoat" merge results --db merged.db
+    "$turncoat" merge results --db merged.db >out
+    same whole.db merged.db || { echo "store: FAILED, merge $kill killed after $moment ms: the rows differ" && exit 1; }
+done
+echo "store: a merge killed $kills times at random moments and done again: equal row for row"
 
 mkdir disk
 if mount -t tmpfs -o size=512k tmpfs disk 2>/dev/null; then

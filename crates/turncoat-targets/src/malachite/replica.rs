@@ -17,7 +17,6 @@ use super::{Config, Cx, Malachite, Timer, place, proposer};
 const QUEUE: usize = 1000;
 
 /// A validator of malachite.
-#[allow(missing_debug_implementations)]
 pub struct Replica {
     me: NodeId,
     ctx: Ctx,
