@@ -1,12 +1,11 @@
 # What the checks run. To be sourced, from the root of the repository.
 #
-# PROFILE is `release`, or `dev`: as `cargo test` has built it, which takes no time and is half as fast. FEATURES are those with
-# which it has.
+# PROFILE is `release`, or `dev`: as `cargo test` has built it, which takes no time and is half as fast.
 
 case ${PROFILE:-release} in
 release) cargo build --quiet --release -p turncoat-cli && programs=release ;;
 # As a test, whose dependencies have other features: to build it in another way would take long.
-dev) cargo test --quiet --workspace ${FEATURES:+--features "$FEATURES"} --no-run && programs=debug ;;
+dev) cargo test --quiet --workspace --no-run && programs=debug ;;
 *) echo "PROFILE is $PROFILE; it may be release or dev" >&2 && exit 2 ;;
 esac
 programs=$(realpath "${CARGO_TARGET_DIR:-target}/$programs")

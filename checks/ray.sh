@@ -19,7 +19,7 @@ if [ -n "${TURNCOAT:-}" ]; then
     turncoat=$TURNCOAT same=$SAME_STORE
 else
     . checks/programs.bash
-    cargo build --quiet --workspace ${FEATURES:+--features "$FEATURES"} --example same_store
+    cargo build --quiet --workspace --example same_store
     same=$(realpath "${CARGO_TARGET_DIR:-target}/debug")/examples/same_store
 fi
 folder=$(mktemp -d)

@@ -32,7 +32,7 @@ if [ -n "${TURNCOAT:-}" ]; then
 else
     . checks/programs.bash
     # As `cargo test` has built it.
-    cargo build --quiet --workspace ${FEATURES:+--features "$FEATURES"} --example same_store
+    cargo build --quiet --workspace --example same_store
     same_store=$(realpath "${CARGO_TARGET_DIR:-target}/debug")/examples/same_store
 fi
 export TURNCOAT=$turncoat

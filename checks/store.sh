@@ -15,7 +15,7 @@ kills=$((scale > 10 ? 3 : 50 / scale))
 
 . checks/programs.bash
 # As `cargo test` has built it.
-cargo build --quiet --workspace ${FEATURES:+--features "$FEATURES"} --example same_store
+cargo build --quiet --workspace --example same_store
 debug=$(realpath "${CARGO_TARGET_DIR:-target}/debug")
 folder=$(mktemp -d)
 trap 'umount "$folder/disk" 2>/dev/null || true; rm -rf "$folder"' EXIT
