@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import socket
 import sys
 from pathlib import Path
 
@@ -59,6 +60,13 @@ def main() -> None:
         sys.exit(130)
 
 
+def knock(address: str) -> None:
+    """Makes sure that somebody listens at HOST:PORT: Ray itself would wait for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
 def drive(args: argparse.Namespace) -> int:
     turncoat = args.turncoat or shutil.which("turncoat")
     if turncoat is None:
@@ -69,8 +77,9 @@ def drive(args: argparse.Namespace) -> int:
     driver = Driver(turncoat, args.plan, args.out, args.jobs, args.retries, shared)
     address = args.address or os.environ.get("RAY_ADDRESS") or "local"
     try:
+        knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="WARNING")
-    except (ConnectionError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise Trouble(f"there is no cluster at {address}: {error}") from error
     merger = Merger(driver, args.db, args.verify)
     code = driver.run(merger)
