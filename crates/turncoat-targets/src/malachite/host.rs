@@ -42,6 +42,8 @@ pub(super) struct Host {
     /// Who was heard of at later heights, with the heights.
     pub(super) ahead: BTreeMap<NodeId, Slot>,
     pub(super) asking: bool,
+    /// Proposals of later heights: whether their values are valid shows when these heights begin.
+    early: Vec<Arc<Signed<Proposal>>>,
     /// The timers of the engine.
     armed: Vec<Timer>,
     /// What the engine is to be told when it has done with what it does.
@@ -64,6 +66,7 @@ impl Host {
             proposed: BTreeMap::new(),
             ahead: BTreeMap::new(),
             asking: false,
+            early: Vec::new(),
             armed: Vec::new(),
             next: VecDeque::new(),
         }
@@ -235,27 +238,13 @@ impl Host {
         match msg {
             Msg::Proposal(m) if self.config.one_proposal && m.valid() && !self.is_first(m) => Vec::new(),
             Msg::Proposal(m) => {
-                let (signer, value) = (m.signer(), m.value);
-                let proposal = EngineProposal::new(***m, Address(signer));
-                let mut inputs =
-                    vec![Input::Proposal(SignedMessage::new(proposal, Signature::Proposal(m.clone())))];
-                // Values are taken from the proposer of the epoch alone, as its proposal is.
-                if m.is_by(proposer(m.height, m.epoch, cx.cluster())) {
-                    self.values.insert(value.id(), value);
-                    let validity = Validity::from_bool(self.is_valid(m.height, &value, cx));
-                    inputs.push(Input::ProposedValue(
-                        ProposedValue {
-                            height: Height(m.height.0),
-                            round: Round::new(m.epoch.0),
-                            valid_round: Round::from(m.valid_round.map(|epoch| epoch.0)),
-                            proposer: Address(signer),
-                            value,
-                            validity,
-                        },
-                        ValueOrigin::Consensus,
-                    ));
+                let proposal = EngineProposal::new(***m, Address(m.signer()));
+                let proposal = SignedMessage::new(proposal, Signature::Proposal(m.clone()));
+                if m.height > self.height {
+                    self.early.push(m.clone());
                 }
-                inputs
+                let value = (m.height == self.height).then(|| self.value(m, cx)).flatten();
+                std::iter::once(Input::Proposal(proposal)).chain(value).collect()
             }
             Msg::Prevote(m) => vec![Input::Vote(SignedMessage::new(
                 EngineVote::of(VoteType::Prevote, m),
@@ -269,6 +258,25 @@ impl Host {
             Msg::RoundCertificate(m) => vec![Input::RoundCertificate(m.certificate())],
             Msg::SyncRequest(_) | Msg::SyncResponse(_) => Vec::new(),
         }
+    }
+
+    /// What the engine is told of the value of a proposal of this height. Values are taken from the proposer of the epoch
+    /// alone, as its proposal is.
+    fn value(&mut self, m: &Signed<Proposal>, cx: &Cx<'_>) -> Option<Input<Ctx>> {
+        if !m.is_by(proposer(m.height, m.epoch, cx.cluster())) {
+            return None;
+        }
+        let value = m.value;
+        self.values.insert(value.id(), value);
+        let value = ProposedValue {
+            height: Height(m.height.0),
+            round: Round::new(m.epoch.0),
+            valid_round: Round::from(m.valid_round.map(|epoch| epoch.0)),
+            proposer: Address(m.signer()),
+            value,
+            validity: Validity::from_bool(self.is_valid(m.height, &value, cx)),
+        };
+        Some(Input::ProposedValue(value, ValueOrigin::Consensus))
     }
 
     /// The engine has believed the certificate of a decision that another validator has sent: it gets the value.
@@ -305,6 +313,14 @@ impl Host {
         self.proposed = self.proposed.split_off(&(self.height, View(0)));
         self.ahead.retain(|_, height| *height > slot);
         self.next.push_back(Input::StartHeight(Height(self.height.0), self.validators.clone()));
+        let height = self.height;
+        let early = std::mem::take(&mut self.early);
+        let (now, later): (Vec<_>, _) = early.into_iter().partition(|m| m.height <= height);
+        self.early = later;
+        for m in now.iter().filter(|m| m.height == height) {
+            let value = self.value(m, cx);
+            self.next.extend(value);
+        }
     }
 
     /// Remembers a value that came with a decision.

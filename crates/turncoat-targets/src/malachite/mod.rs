@@ -16,7 +16,8 @@
 //! **A second proposal.** The engine of this version does not bear a proposer that proposes two values in one epoch: it holds
 //! the polka of one for a polka of the other (`multiplex_proposal` in `core-driver/src/mux.rs` looks for a certificate of the right
 //! round and does not compare values), so that a validator forgets its lock, and two values are decided.
-//! `findings/malachite-0.5.0-two-proposals.toml` shows it. With `one-proposal` the host hands over the first proposal of each epoch alone.
+//! `findings/malachite-0.5.0-two-proposals.toml` shows it. With `one-proposal` the host hands over the first proposal of each epoch
+//! alone, which bears this scenario; a proposer that proposes a value anew and names the polka of another one is believed still.
 //!
 //! Flags break the host, not the engine: they are there to see that what breaks is seen.
 
@@ -65,6 +66,7 @@ turncoat_core::config! {
         /// After how many ticks who hears of later heights asks for decisions; 0: never.
         pub sync: Time = Time(200),
         /// Whether the host keeps a second proposal of an epoch from the engine, which does not bear one.
+        /// It is no cure: a proposal that names the polka of another value is believed all the same.
         pub one_proposal: bool = false,
         /// What is wrong.
         pub flags: Flags = Flags::default(),
@@ -178,11 +180,6 @@ pub fn entries() -> Vec<Entry> {
             "malachite-bare",
             "the engine alone: nobody passes anything on or brings a laggard up to date",
             &bare,
-        ),
-        Entry::variant::<Malachite>(
-            "malachite-one-proposal",
-            "the engine with a host that hands over the first proposal of each epoch alone",
-            &Config { one_proposal: true, ..Config::default() },
         ),
     ]
 }
