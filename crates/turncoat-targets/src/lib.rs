@@ -12,9 +12,9 @@ pub mod malachite;
 
 /// All engines that were asked for, and their named variants.
 pub fn all() -> Vec<Entry> {
-    #[allow(unused_mut)]
-    let mut all = Vec::new();
-    #[cfg(feature = "malachite")]
-    all.extend(malachite::entries());
-    all
+    let engines: &[fn() -> Vec<Entry>] = &[
+        #[cfg(feature = "malachite")]
+        malachite::entries,
+    ];
+    engines.iter().flat_map(|entries| entries()).collect()
 }
