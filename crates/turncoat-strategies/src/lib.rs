@@ -25,6 +25,7 @@ mod params;
 pub mod partitions;
 mod portfolio;
 mod random;
+mod restarts;
 mod twins;
 mod two_faced;
 
@@ -49,8 +50,16 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 7] =
-    [none::INFO, naive::INFO, random::INFO, byzzfuzz::INFO, twins::INFO, two_faced::INFO, portfolio::INFO];
+static ALL: [Info; 8] = [
+    none::INFO,
+    naive::INFO,
+    random::INFO,
+    byzzfuzz::INFO,
+    restarts::INFO,
+    twins::INFO,
+    two_faced::INFO,
+    portfolio::INFO,
+];
 
 /// All strategies, the simplest first.
 pub fn all() -> &'static [Info] {

@@ -31,12 +31,13 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 9] = [
+const LINES: [&str; 10] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
     "byzzfuzz",
     "byzzfuzz c=2 d=2 r=6 scope=any order=fair",
+    "restarts",
     "twins rounds=3",
     "twins rounds=3 partitions=1-2 after=drop cuts=2 pass=enter",
     "two-faced",

@@ -30,7 +30,7 @@ fn an_error_says_what_would_be_right() {
     let expected = [
         (
             error(&base, "byzfuzz", &[]),
-            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, twins, two-faced, portfolio",
+            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, restarts, twins, two-faced, portfolio",
         ),
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
@@ -68,6 +68,7 @@ fn a_cluster_that_bears_no_fault_gets_no_liar() {
     let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
     assert!(error(&base, "byzzfuzz", &[]).contains("exceeds cluster.f = 0"));
     assert!(error(&base, "random", &[]).contains("exceeds cluster.f = 0"));
+    assert!(error(&base, "restarts", &[]).contains("1 faulty replicas exceed cluster.f = 0"));
     super::strategy("byzzfuzz c=0", &base);
     super::strategy("random mutate=0", &base);
 }

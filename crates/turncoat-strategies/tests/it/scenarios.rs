@@ -209,6 +209,29 @@ fn two_faced_shows_at_most_two_more_faces_of_one_replica() {
 }
 
 #[test]
+fn who_stops_starts_again_and_is_no_liar() {
+    let cluster = ClusterSpec { over_budget: true, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    let mut strategy = strategy("restarts nodes=2 stops=3 memory=lost c=1", &base);
+    for index in 0..200 {
+        let Adversary { byzantine, faults, .. } = run(&mut *strategy, index).adversary;
+        let step = |fault: &Fault| fault.when.step.expect("a moment").first();
+        let stops: Vec<_> = faults.iter().filter(|fault| matches!(fault.effect, Effect::Crash(_))).collect();
+        assert_eq!((byzantine.len(), stops.len()), (1, 6));
+        let mut who = NodeSet::EMPTY;
+        for stop in stops {
+            let Effect::Crash(seat) = stop.effect else { unreachable!() };
+            who.insert(seat.node);
+            assert!(faults.iter().any(|fault| match fault.effect {
+                Effect::Restart(start) => start.node == seat && !start.state && step(fault) > step(stop),
+                _ => false,
+            }));
+        }
+        assert_eq!((who.len(), who.and(byzantine)), (2, NodeSet::EMPTY));
+    }
+}
+
+#[test]
 fn the_members_of_a_portfolio_take_turns() {
     let base = Scenario::new("toy");
     let mut alone =
