@@ -40,8 +40,8 @@ pub use turncoat_core::runner::Entry;
 use turncoat_lab::files;
 
 use crate::commands::{
-    check, compare, corpus, experiment, explain, fuzz, lasso, list, merge, new, plan, replay, report, run,
-    shard, shrink, speed, suite, tune,
+    beside, check, compare, corpus, experiment, explain, fuzz, lasso, list, merge, new, plan, replay, report,
+    run, shard, shrink, speed, suite, tune,
 };
 use crate::exit::Exit;
 
@@ -86,6 +86,7 @@ enum Command {
     Explain(explain::Args),
     Explore(commands::explore::Args),
     Lasso(lasso::Args),
+    Beside(beside::Args),
     Shrink(shrink::Args),
     Corpus(corpus::Args),
     Suite(suite::Args),
@@ -135,6 +136,7 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Explain(args)) => explain::explain(&args),
         Some(Command::Explore(args)) => commands::explore::explore(&args),
         Some(Command::Lasso(args)) => lasso::lasso(&args),
+        Some(Command::Beside(args)) => beside::beside(&args),
         Some(Command::Shrink(args)) => shrink::shrink(&args),
         Some(Command::Corpus(args)) => corpus::corpus(&args),
         Some(Command::Suite(args)) => suite::suite(&args),

@@ -11,9 +11,10 @@ use clap::Args;
 use clap::value_parser;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use turncoat_core::ids::Time;
 use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_core::scenario::{Latency, Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
@@ -76,6 +77,11 @@ impl Start {
     pub(crate) fn protocol(name: &str) -> Result<Self> {
         let entry = registry::protocol(name)?;
         Ok(Self { base: entry.scenario(), entry, hunt: Hunt::default(), size: [None; 2] })
+    }
+
+    /// All messages take this time, where options do not say.
+    pub(crate) fn latency(&mut self, time: Time) {
+        Arc::make_mut(&mut self.base.network).latency = Latency::Constant(time);
     }
 
     /// Who is to search, where options do not say.

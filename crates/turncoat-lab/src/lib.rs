@@ -6,6 +6,7 @@
 //! [`suite::verify`].
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod campaign;
 pub mod corpus;
 pub mod experiment;

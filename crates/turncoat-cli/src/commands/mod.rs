@@ -1,5 +1,6 @@
 //! The commands, one file each: its options, and the function that carries it out.
 
+pub(crate) mod beside;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod corpus;

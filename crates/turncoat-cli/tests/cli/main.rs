@@ -1,6 +1,7 @@
 //! The command as its users meet it: exit codes, messages, files, JSON.
 
 mod bad_input;
+mod besides;
 mod campaigns;
 mod check;
 mod ci;

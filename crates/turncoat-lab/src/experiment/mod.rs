@@ -29,7 +29,8 @@ pub struct Experiment {
     pub title: String,
     /// Runs of each campaign, where nobody wants another number.
     pub runs: u64,
-    /// Runs of each campaign in the publication.
+    /// Runs of each campaign in the publication, if there is one.
+    #[serde(default)]
     pub published_runs: u64,
     /// What is counted, in the order of the columns. Tables about liveness have columns of their own.
     #[serde(default)]
