@@ -7,12 +7,16 @@
 
 use turncoat_core::runner::Entry;
 
+#[cfg(feature = "hbbft-pairings")]
+pub mod hbbft;
 #[cfg(feature = "malachite")]
 pub mod malachite;
 
 /// All engines that were asked for, and their named variants.
 pub fn all() -> Vec<Entry> {
     let engines: &[fn() -> Vec<Entry>] = &[
+        #[cfg(feature = "hbbft-pairings")]
+        hbbft::entries,
         #[cfg(feature = "malachite")]
         malachite::entries,
     ];

@@ -17,7 +17,7 @@ use turncoat_core::prelude::*;
 use super::certificates::{epoch, verify_commit, verify_polka, verify_round};
 use super::context::{Address, Ctx, EngineProposal, EngineVote, Height, Signature, Validator, Validators};
 use super::messages::{Block, Decided, EpochOver, Msg, Polka, Proposal};
-use super::{Config, Cx, Timer, proposer};
+use super::{Config, Cx, Signatures, Timer, keys, proposer};
 
 /// What is around the engine of one validator. All of it but `armed`, `next` and `asking` would be on its disk.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Host {
     pub(super) height: Slot,
     /// Values that were seen, by their ids.
     values: BTreeMap<Digest, Block>,
+    /// Those of this height that were proposed, as the engine was told of them.
+    seen: Vec<ProposedValue<Ctx>>,
     /// The log of this height.
     pub(super) log: Vec<WalEntry<Ctx>>,
     /// Whether the log is being read, so that nothing is written to it.
@@ -58,6 +60,7 @@ impl Host {
             validators: Validators(validators),
             height: Slot(1),
             values: BTreeMap::new(),
+            seen: Vec::new(),
             log: Vec::new(),
             replays: false,
             decided: Vec::new(),
@@ -101,10 +104,13 @@ impl Host {
                 r.resume_with(())
             }
             Effect::GetValidatorSet(_, r) => r.resume_with(Some(self.validators.clone())),
-            Effect::StartRound(_, round, _, _, r) => {
+            Effect::StartRound(height, round, _, _, r) => {
                 if round > Round::ZERO {
                     cx.mark("next-epoch");
                 }
+                // Malachite's own host does so too: who restarts may have seen values that are not in the log.
+                let seen = self.seen.iter().filter(|it| it.height == height && it.round == round);
+                self.next.extend(seen.map(|it| Input::ProposedValue(it.clone(), ValueOrigin::Consensus)));
                 r.resume_with(())
             }
             Effect::PublishConsensusMsg(msg, r) => {
@@ -199,11 +205,19 @@ impl Host {
     }
 
     fn is_good(&self, signature: &Signature, vote: &EngineVote, key: Address) -> bool {
-        self.config.flags.accept_any_signature || signature.is_below(vote, key)
+        self.config.flags.accept_any_signature
+            || match self.config.signatures {
+                Signatures::Keyed => signature.is_below(vote, key),
+                Signatures::Ed25519 => keys::is_below(signature, vote, key),
+            }
     }
 
     fn is_good_below(&self, signature: &Signature, proposal: &EngineProposal, key: Address) -> bool {
-        self.config.flags.accept_any_signature || signature.is_below_proposal(proposal, key)
+        self.config.flags.accept_any_signature
+            || match self.config.signatures {
+                Signatures::Keyed => signature.is_below_proposal(proposal, key),
+                Signatures::Ed25519 => keys::is_below_proposal(signature, proposal, key),
+            }
     }
 
     fn schedule(&mut self, timeout: Timeout, cx: &mut Cx<'_>) {
@@ -276,6 +290,9 @@ impl Host {
             value,
             validity: Validity::from_bool(self.is_valid(m.height, &value, cx)),
         };
+        if !self.seen.contains(&value) {
+            self.seen.push(value.clone());
+        }
         Some(Input::ProposedValue(value, ValueOrigin::Consensus))
     }
 
@@ -308,6 +325,7 @@ impl Host {
         }
         self.height = slot.next();
         self.log.clear();
+        self.seen.clear();
         self.values.retain(|_, value| value.height > slot);
         self.heard = self.heard.split_off(&(self.height, 0));
         self.proposed = self.proposed.split_off(&(self.height, View(0)));

@@ -5,7 +5,8 @@
 //! would deploy is not here: actors, libp2p, the file of the log, the protocol by which nodes catch up.
 //!
 //! **Time** is ours: a timeout is a timer, whose length grows with the epoch (the engine's round). **Signatures** are turncoat's
-//! (`context`): the engine asks the host for one, and asks the host whether it is good. **Values** come with proposals, and the host
+//! (`context`), or Ed25519 (`keys`, with `signatures = "ed25519"`): the engine asks the host for one, and asks the host whether it
+//! is good. **Values** come with proposals, and the host
 //! tells the engine whether they are valid. **The log** is kept: who restarts hands it back to a new engine, entry by entry, and has
 //! what it had said before. Who restarts blank has lost it, which no Tendermint promises to bear.
 //!
@@ -27,6 +28,7 @@ use turncoat_protocols::tendermint::epochs::{self, place, proposer};
 mod certificates;
 mod context;
 mod host;
+mod keys;
 mod lies;
 mod messages;
 mod replica;
@@ -49,6 +51,16 @@ turncoat_core::flags! {
     }
 }
 
+/// How it is found out whether a signature is good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signatures {
+    /// The signed statement is looked at: nobody can make one in another's name.
+    Keyed,
+    /// By Ed25519, which takes a hundred times as long and comes to the same.
+    Ed25519,
+}
+
 turncoat_core::config! {
     /// Parameters; times are in ticks.
     pub struct Config {
@@ -66,6 +78,8 @@ turncoat_core::config! {
         pub relay: bool = true,
         /// After how many ticks who hears of later heights asks for decisions; 0: never.
         pub sync: Time = Time(200),
+        /// What signatures are: `keyed` or `ed25519`.
+        pub signatures: Signatures = Signatures::Keyed,
         /// Whether the host keeps a second proposal of an epoch from the engine, which does not bear one.
         /// It is no cure: a proposal that names the polka of another value is believed all the same.
         pub one_proposal: bool = false,
