@@ -13,6 +13,7 @@ use turncoat_lab::shrink::{Budget, Keep, shrink};
 use turncoat_lab::summary::Summary;
 
 const FORK: &str = include_str!("../findings/malachite-0.5.0-two-proposals.toml");
+const LOST_LOCK: &str = include_str!("../findings/malachite-0.5.0-lost-lock.toml");
 
 fn entry(name: &str) -> Entry {
     let all = turncoat_targets::all().into_iter().chain(turncoat_protocols::all());
@@ -82,6 +83,21 @@ fn two_proposals_of_one_epoch_lead_to_two_decisions() {
     assert_eq!(violation.slot.map(|slot| slot.0), Some(1));
     // The same schedule, with a host that keeps the second proposal from the engine.
     assert!(entry("malachite").runner().execute(&guarded(&scenario)).expect("it runs").violations.is_empty());
+}
+
+#[test]
+fn a_lock_is_lost_though_the_log_is_kept() {
+    let scenario = Scenario::parse(LOST_LOCK).expect("a scenario");
+    let execute = |scenario: &Scenario| entry("malachite").runner().execute(scenario).expect("it runs");
+    let outcome = execute(&scenario);
+    assert!(outcome.over_budget && outcome.violation(Property::Agreement).is_some());
+    assert!(outcome.injected.mutated == 0);
+    // The same schedule, with a host that logs values itself; and without the restarts.
+    let logged = execute(&set(&scenario, "protocol.log-values", true));
+    assert!(logged.violation(Property::Agreement).is_none());
+    let mut awake = scenario;
+    awake.adversary.faults.truncate(3);
+    assert!(execute(&awake).violation(Property::Agreement).is_none());
 }
 
 /// A host with this mistake, in a cluster of so many.

@@ -292,6 +292,9 @@ impl Host {
         };
         if !self.seen.contains(&value) {
             self.seen.push(value.clone());
+            if self.config.log_values && !self.config.flags.no_log {
+                self.log.push(WalEntry::ProposedValue(value.clone()));
+            }
         }
         Some(Input::ProposedValue(value, ValueOrigin::Consensus))
     }

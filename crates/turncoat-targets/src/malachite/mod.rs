@@ -10,6 +10,11 @@
 //! tells the engine whether they are valid. **The log** is kept: who restarts hands it back to a new engine, entry by entry, and has
 //! what it had said before. Who restarts blank has lost it, which no Tendermint promises to bear.
 //!
+//! **A lost lock.** What the log lacks are values that came after their proposals (`value_exists` in
+//! `core-consensus/src/full_proposal.rs` takes a proposal for its value), and so, after a restart, the lock of an epoch that was
+//! left before. As malachite's own host does, ours hands values back when an epoch starts, which is too late for that.
+//! `findings/malachite-0.5.0-lost-lock.toml` shows it; a host that logs values itself (`log-values`) bears it.
+//!
 //! **Gossip.** The core passes nothing on and brings no laggard up to date: a proposal that one validator misses is lost to it,
 //! and with it the height. The host does both, as an option each: `relay`, who hears something new passes it on; `sync`, who hears
 //! of later heights asks for decisions with their certificates.
@@ -80,6 +85,8 @@ turncoat_core::config! {
         pub sync: Time = Time(200),
         /// What signatures are: `keyed` or `ed25519`.
         pub signatures: Signatures = Signatures::Keyed,
+        /// Whether the host logs values itself: the engine does not log those that come after their proposals.
+        pub log_values: bool = false,
         /// Whether the host keeps a second proposal of an epoch from the engine, which does not bear one.
         /// It is no cure: a proposal that names the polka of another value is believed all the same.
         pub one_proposal: bool = false,
