@@ -3,7 +3,8 @@
 # PROFILE is `release`, or `dev`: as `cargo test` has built it, which takes no time and is half as fast.
 
 case ${PROFILE:-release} in
-release) cargo build --quiet --release -p turncoat-cli && programs=release ;;
+# With all engines: some tables are about them.
+release) cargo build --quiet --release -p turncoat-cli --all-features && programs=release ;;
 # As a test, whose dependencies have other features: to build it in another way would take long.
 dev) cargo test --quiet --workspace --no-run && programs=debug ;;
 *) echo "PROFILE is $PROFILE; it may be release or dev" >&2 && exit 2 ;;

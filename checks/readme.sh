@@ -29,7 +29,7 @@ trap restore EXIT
 as_built() {
     case ${PROFILE:-release} in
     release) echo "$1" ;;
-    *) sed "s|cargo run --release -p turncoat-cli --|turncoat|; s|cargo run --release -p turncoat --example |$programs/examples/|" <<<"$1" ;;
+    *) sed -E "s|cargo run --release -p turncoat-cli (--features [a-z]+ )?--|turncoat|; s|cargo run --release -p turncoat --example |$programs/examples/|" <<<"$1" ;;
     esac
 }
 

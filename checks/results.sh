@@ -27,7 +27,7 @@ run() {
     [[ $1 != *' --runs '* ]] || runs=${1##*' --runs '}
     case $mode in
     compare | --write) bash -c "$1" ;;
-    *) [[ $1 == *hunt* ]] || bash -c "${1%' --runs '*} --runs $((runs / mode))" ;;
+    *) [[ $1 == *hunt* ]] || bash -c "${1%' --runs '*} --runs $((runs < mode ? 1 : runs / mode))" ;;
     esac
 }
 

@@ -139,7 +139,7 @@ fn count(args: &Args, prepared: &Prepared, entries: [&Entry; 2], stop: &Stop) ->
 fn save(folder: &Path, name: &str, scenario: &Scenario) -> Result<()> {
     let path = folder.join(format!("{name}.toml"));
     fs::create_dir_all(folder)
-        .and_then(|()| files::write_whole(&path, &scenario.to_toml()))
+        .and_then(|()| files::write_whole(&path, scenario.to_toml()))
         .with_context(|| format!("cannot write {}", path.display()))?;
     out::log(format_args!("saved: {} explain {}", again::program(), path.display()));
     Ok(())
