@@ -62,7 +62,7 @@ turncoat_core::flags! {
 pub enum Signatures {
     /// The signed statement is looked at: nobody can make one in another's name.
     Keyed,
-    /// By Ed25519, which takes a hundred times as long and comes to the same.
+    /// By Ed25519, with which runs take forty times as long and come to the same.
     Ed25519,
 }
 
