@@ -9,6 +9,7 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::beside::{Comparison, Verdict, compare, scenario_for};
 use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::lasso;
 use turncoat_lab::shrink::{Budget, Keep, shrink};
 use turncoat_lab::summary::Summary;
 
@@ -207,4 +208,15 @@ fn without_relay_and_sync_a_laggard_stays_behind() {
     let summary = fuzz("malachite-bare", "byzzfuzz", &[("c", "0"), ("d", "1")], 100, |base| base);
     assert!(summary.violations.contains_key(&Property::Termination));
     assert!(!summary.violations.contains_key(&Property::Agreement));
+}
+
+#[test]
+fn what_is_seen_of_an_engine_proves_no_endless_run() {
+    let summary = fuzz("malachite-bare", "byzzfuzz", &[("c", "0"), ("d", "1")], 100, |base| {
+        set(&base, "network.latency", 10)
+    });
+    let stuck = &summary.first[&Property::Termination].scenario;
+    let verdict = lasso::find(&entry("malachite-bare"), stuck).expect("it runs");
+    let lasso::Verdict::Unresolved(why) = verdict else { panic!("{verdict:?}") };
+    assert_eq!(why, "a node does not show its state");
 }

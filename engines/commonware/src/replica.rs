@@ -9,6 +9,7 @@ use commonware_runtime::deterministic::Runner;
 use commonware_utils::channel::oneshot;
 use commonware_utils::ordered::Quorum as _;
 use turncoat::core::prelude::*;
+use turncoat::core::tokens::Token;
 
 use crate::chain::Chain;
 use crate::engine::{Engine, blank};
@@ -390,6 +391,11 @@ impl Node<Simplex> for Replica {
 
     fn state(&self) -> Option<&dyn State> {
         Some(&self.shown)
+    }
+
+    /// What is shown is not all that there is: nothing can be proved of a state that seems to come back.
+    fn essence(&self, _: &[Digest], _: &mut Vec<Token>) -> bool {
+        false
     }
 }
 

@@ -31,9 +31,9 @@
 //! for whose plain text `try_output_batch` waits. `findings/hbbft-0.1.1-no-ciphertext.toml` shows it. With `encryption = "never"`
 //! (`hbbft-plain`) there is nothing to wait for: what is no contribution is left out of the batch.
 //!
-//! **Who has decided says no more**, and that may be too early. A binary agreement ignores all messages once it has decided
-//! (`handle_message` in `binary_agreement/binary_agreement.rs`), so that it passes no BVAL of its last round on, which others may need to
-//! believe in a value, nor gives its other votes in it; and its TERM is of the round after that one, until when it waits in the queue, also
+//! **Who has left a round says no more in it**, and that may be too early. A binary agreement ignores what is of an earlier round, and
+//! everything once it has decided (`handle_message` in `binary_agreement/binary_agreement.rs`), so that it passes no BVAL of that round
+//! on, which others may need to believe in a value; and a TERM is of the round after the decision, until when it waits in the queue, also
 //! where it is one of the f+1 that decide. So those who are still in that round may wait for ever.
 //! `findings/hbbft-0.1.1-decided-and-silent.toml` shows it: one liar, all messages delivered, encryption or not. It takes an unlucky schedule,
 //! in about one of a thousand runs of the strategies that are good at it.

@@ -6,6 +6,7 @@ use malachitebft_core_consensus::{
 };
 use malachitebft_core_types::{ValueOrigin, ValuePayload, ValueResponse};
 use turncoat_core::prelude::*;
+use turncoat_core::tokens::Token;
 
 use super::certificates::epoch;
 use super::context::{Address, Ctx, Height};
@@ -216,6 +217,11 @@ impl Node<Malachite> for Replica {
 
     fn state(&self) -> Option<&dyn State> {
         Some(&self.shown)
+    }
+
+    /// What is shown is not all that there is: nothing can be proved of a state that seems to come back.
+    fn essence(&self, _: &[Digest], _: &mut Vec<Token>) -> bool {
+        false
     }
 }
 
