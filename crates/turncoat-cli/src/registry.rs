@@ -60,7 +60,18 @@ pub(crate) fn name_of(scheduler: SchedulerName) -> String {
 pub(crate) fn protocol(name: &str) -> Result<Entry> {
     let all = protocols();
     let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
-    all.iter().find(|entry| entry.name == name).cloned().ok_or_else(|| unknown("protocol", name, &known))
+    let absent = || match left_out(name, &known) {
+        Some(engine) => anyhow!("`{name}` is not in this program: build it with `--features {engine}`"),
+        None => unknown("protocol", name, &known),
+    };
+    all.iter().find(|entry| entry.name == name).cloned().ok_or_else(absent)
+}
+
+/// The engine that is meant, if the program was built without it.
+fn left_out(name: &str, known: &[&str]) -> Option<&'static str> {
+    let is_of = |name: &str, engine: &str| name.split('-').next() == Some(engine);
+    let engine = turncoat_targets::FEATURES.into_iter().find(|engine| is_of(name, engine))?;
+    (!known.iter().any(|known| is_of(known, engine))).then_some(engine)
 }
 
 /// Whether a protocol has a flag.
@@ -121,6 +132,13 @@ pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_engine_that_was_left_out_is_no_slip_of_the_keyboard() {
+        assert_eq!(left_out("malachite-bare", &["pbft", "hbbft"]), Some("malachite"));
+        assert_eq!(left_out("malachite-bear", &["pbft", "malachite"]), None);
+        assert_eq!(left_out("pfbt", &["pbft"]), None);
+    }
 
     #[test]
     fn a_slip_of_the_keyboard_finds_the_name_that_was_meant() {

@@ -12,6 +12,9 @@ pub mod hbbft;
 #[cfg(feature = "malachite")]
 pub mod malachite;
 
+/// The engines that there are, each by the feature with which it is built. Its entries have that name, or begin with it.
+pub const FEATURES: [&str; 2] = ["hbbft", "malachite"];
+
 /// All engines that were asked for, and their named variants.
 pub fn all() -> Vec<Entry> {
     let engines: &[fn() -> Vec<Entry>] = &[
