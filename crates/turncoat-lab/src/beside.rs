@@ -33,6 +33,16 @@ impl Verdict {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Same, Self::Values, Self::Progress, Self::Safety];
 
+    /// Its name in files and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Safety => "safety",
+            Self::Values => "values",
+            Self::Progress => "progress",
+            Self::Same => "same",
+        }
+    }
+
     /// In words.
     pub const fn about(self) -> &'static str {
         match self {

@@ -25,6 +25,13 @@ use crate::suspects::Suspects;
 /// Any error, for functions that the lab is given.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
+/// Run `index` of the campaign with this seed.
+pub fn draw(strategy: &mut dyn Strategy, seed: Seed, index: u64) -> Scenario {
+    let seed = run_seed(seed.0, index);
+    let drawn = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
+    Scenario { seed: Seed(seed), ..drawn }
+}
+
 /// Makes a strategy for the fixed part of a campaign's scenarios. Every worker gets its own.
 pub type Make<'a> = dyn Fn(&Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> + Sync + 'a;
 
@@ -160,7 +167,7 @@ impl Campaign<'_> {
         }
         match strategy.space().and_then(Space::runs) {
             Some(runs) if index >= runs => Err(CampaignError::Beyond { index, runs }),
-            _ => Ok(self.draw(index, &mut *strategy)),
+            _ => Ok(draw(&mut *strategy, self.seed, index)),
         }
     }
 
@@ -251,13 +258,6 @@ impl Campaign<'_> {
         (self.make)(self.base).map_err(CampaignError::Strategy)
     }
 
-    fn draw(&self, index: u64, strategy: &mut dyn Strategy) -> Scenario {
-        let seed = run_seed(self.seed.0, index);
-        let mut scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
-        scenario.seed = Seed(seed);
-        scenario
-    }
-
     fn work(&self, mut strategy: Box<dyn Strategy + Send>, order: &InOrder<'_>, kept: Kept) {
         let _abandon = AbandonOnPanic(order);
         let mut runner = self.entry.runner();
@@ -291,7 +291,7 @@ impl Campaign<'_> {
         kept: Kept,
         summary: &mut Summary,
     ) -> Result<(Record, BatchEnd), CampaignError> {
-        let scenario = self.draw(index, strategy);
+        let scenario = draw(strategy, self.seed, index);
         let impossible = |error| CampaignError::Scenario { index, error };
         let (outcome, samples) = match kept {
             Kept::RunsAndSamples => runner.execute_sampled(&scenario),

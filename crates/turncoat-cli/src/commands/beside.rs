@@ -8,10 +8,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
 use serde_json::json;
 use turncoat_core::ids::Time;
-use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::beside::{Comparison, Parting, Verdict, compare, scenario_for};
+use turncoat_lab::campaign::draw;
 use turncoat_lab::files;
 
 use crate::exit::Exit;
@@ -116,9 +116,7 @@ fn count(args: &Args, prepared: &Prepared, entries: [&Entry; 2], stop: &Stop) ->
         if stop.interrupted() {
             break;
         }
-        let seed = run_seed(args.seed.0, index);
-        let scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
-        let scenario = Scenario { seed: Seed(seed), ..scenario };
+        let scenario = draw(&mut *strategy, args.seed, index);
         let second = scenario_for(entries[1], entries[0], &scenario);
         let found = compare(entries, [&scenario, &second])
             .with_context(|| format!("run {index}, {} beside {}", entries[0].name, entries[1].name))?;
@@ -126,8 +124,7 @@ fn count(args: &Args, prepared: &Prepared, entries: [&Entry; 2], stop: &Stop) ->
         if counts.add(index, found)
             && let Some(folder) = &args.save
         {
-            let verdict = serde_json::to_value(verdict)?;
-            let name = format!("{}-{}", verdict.as_str().unwrap_or_default(), entries[0].name);
+            let name = format!("{}-{}", verdict.name(), entries[0].name);
             save(folder, &name, &scenario)?;
             save(folder, &format!("{name}-beside"), &second)?;
         }

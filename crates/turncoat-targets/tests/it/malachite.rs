@@ -1,63 +1,22 @@
 //! The engine of malachite under turncoat: it runs, what it rejects is rejected, what it gets wrong shows.
-#![cfg(feature = "malachite")]
 
 use std::sync::atomic::AtomicBool;
 
 use turncoat_core::outcome::Property;
-use turncoat_core::rng::{Purpose, Rng, run_seed};
-use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::beside::{Comparison, Verdict, compare, scenario_for};
-use turncoat_lab::campaign::{Campaign, Until};
+use turncoat_lab::campaign::draw;
 use turncoat_lab::lasso;
 use turncoat_lab::shrink::{Budget, Keep, shrink};
-use turncoat_lab::summary::Summary;
 
-const FORK: &str = include_str!("../findings/malachite-0.5.0-two-proposals.toml");
-const LOST_LOCK: &str = include_str!("../findings/malachite-0.5.0-lost-lock.toml");
+use super::{broken, entry, fuzz, marks, set};
 
-fn entry(name: &str) -> Entry {
-    let all = turncoat_targets::all().into_iter().chain(turncoat_protocols::all());
-    all.into_iter().find(|entry| entry.name == name).expect("a protocol")
-}
-
-fn set(base: &Scenario, path: &str, value: impl Into<toml::Value>) -> Scenario {
-    base.with(path, value.into()).expect("a key")
-}
+const FORK: &str = include_str!("../../findings/malachite-0.5.0-two-proposals.toml");
+const LOST_LOCK: &str = include_str!("../../findings/malachite-0.5.0-lost-lock.toml");
 
 /// With a host that hands over the first proposal of each epoch alone.
 fn guarded(base: &Scenario) -> Scenario {
     set(base, "protocol.one-proposal", true)
-}
-
-/// A campaign on a variant of the engine.
-fn fuzz(
-    name: &str,
-    strategy: &str,
-    params: &[(&str, &str)],
-    runs: u64,
-    change: impl Fn(Scenario) -> Scenario,
-) -> Summary {
-    let (entry, stop) = (entry(name), AtomicBool::new(false));
-    let base = change(entry.scenario());
-    let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let campaign = Campaign {
-        entry: &entry,
-        base: &base,
-        make: &|base| Ok(turncoat_strategies::make(strategy, base, &params)?),
-        seed: Seed(7),
-        runs: Some(runs),
-        jobs: 2,
-        until: Until::Never,
-        stop: &stop,
-        suspects: None,
-    };
-    campaign.run(&mut |_| {}).expect("a campaign")
-}
-
-fn marks(entry: &str, summary: &Summary, mark: &str) -> u64 {
-    let entry = self::entry(entry);
-    summary.marks.named(entry.marks).find(|(name, _)| *name == mark).expect("a mark").1
 }
 
 #[test]
@@ -101,21 +60,19 @@ fn a_lock_is_lost_though_the_log_is_kept() {
     assert!(execute(&awake).violation(Property::Agreement).is_none());
 }
 
-/// A host with this mistake, in a cluster of so many.
-fn broken(flag: &str, n: i64, base: &Scenario) -> Scenario {
-    set(&set(&guarded(base), "protocol.flags", vec![toml::Value::from(flag)]), "cluster.n", n)
-}
-
 #[test]
 fn a_host_that_takes_any_signature_is_caught() {
-    let summary = fuzz("malachite", "portfolio", &[], 3000, |base| broken("accept-any-signature", 4, &base));
+    let summary =
+        fuzz("malachite", "portfolio", &[], 3000, |base| broken(&guarded(&base), "accept-any-signature"));
     assert!(summary.violating > 0);
 }
 
 #[test]
 fn a_host_that_asks_for_half_of_the_votes_is_caught() {
     // Of four validators three are more than half too: only five show it.
-    let summary = fuzz("malachite", "two-faced", &[], 200, |base| broken("quorum-half", 5, &base));
+    let summary = fuzz("malachite", "two-faced", &[], 200, |base| {
+        set(&broken(&guarded(&base), "quorum-half"), "cluster.n", 5)
+    });
     assert!(summary.violations.contains_key(&Property::Agreement));
     let summary = fuzz("malachite", "two-faced", &[], 200, |base| set(&guarded(&base), "cluster.n", 5));
     assert_eq!(summary.violating, 0);
@@ -161,9 +118,7 @@ fn differences(strategy: &str, params: &[(&str, &str)], runs: u64) -> Vec<Compar
     let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let mut strategy = turncoat_strategies::make(strategy, &base, &params).expect("a strategy");
     let compare = |index| {
-        let seed = run_seed(7, index);
-        let drawn = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
-        let scenario = Scenario { seed: Seed(seed), ..drawn };
+        let scenario = draw(&mut *strategy, Seed(7), index);
         let other = scenario_for(&model, &engine, &scenario);
         compare([&engine, &model], [&scenario, &other]).expect("both run")
     };
