@@ -53,6 +53,9 @@ pub struct Ledger {
     /// What clients believe to be decided, and who of them does.
     receipts: FxHashMap<Slot, (Digest, NodeId)>,
     blocks: FxHashMap<Digest, Digest>,
+    /// How many results each client waits for, and the requests that were sent while it waited: step, client, number.
+    waiting: FxHashMap<NodeId, u32>,
+    crowded: Vec<(u64, NodeId, u32)>,
     commits: u32,
     /// Decisions in order, kept only if somebody reads them.
     log: Option<Vec<Commit>>,
@@ -84,6 +87,8 @@ impl Ledger {
         self.completed.clear();
         self.receipts.clear();
         self.blocks.clear();
+        self.waiting.clear();
+        self.crowded.clear();
         self.commits = 0;
         self.log = None;
         self.violations.clear();
@@ -151,10 +156,22 @@ impl Ledger {
         self.correct
     }
 
-    pub(crate) fn submit(&mut self, request: Signed<Request>) {
+    pub(crate) fn submit(&mut self, request: Signed<Request>, step: u64) {
         if self.is_submitted.insert(*request) {
             self.submitted.push(request);
+            if request.client.is_client() {
+                let waiting = self.waiting.entry(request.client).or_default();
+                if *waiting > 0 {
+                    self.crowded.push((step, request.client, request.ts));
+                }
+                *waiting += 1;
+            }
         }
+    }
+
+    /// The requests that were sent while their client waited for another result: step, client, number.
+    pub(crate) fn crowded(&self) -> &[(u64, NodeId, u32)] {
+        &self.crowded
     }
 
     pub(crate) fn block(&mut self, id: Digest, parent: Digest) {
@@ -188,6 +205,7 @@ impl Ledger {
                 nodes: smallvec![self.seat_nodes[first.index()], node],
                 slot: Some(slot),
                 step,
+                outside: None,
                 detail: format!(
                     "in slot {slot} {} decided {other}, {node} decided {id}",
                     self.seat_nodes[first.index()]
@@ -204,6 +222,7 @@ impl Ledger {
             nodes: smallvec![node],
             slot: Some(slot),
             step,
+            outside: None,
             detail,
         };
         if let Some(earlier) = self.decided.insert((seat, slot), id) {
@@ -239,6 +258,7 @@ impl Ledger {
                     nodes: smallvec![node],
                     slot: Some(slot),
                     step,
+                    outside: None,
                     detail: format!(
                         "{node} decided `{}` for {}, who never asked for it",
                         request.op, request.client
@@ -258,7 +278,9 @@ impl Ledger {
         if !self.correct.contains(seat) {
             return;
         }
-        self.completed.insert((request.client, request.ts));
+        if self.completed.insert((request.client, request.ts)) {
+            self.waiting.entry(request.client).and_modify(|waiting| *waiting = waiting.saturating_sub(1));
+        }
         let Some((mut slot, mut id)) = receipt else { return };
         let client = request.client;
         // Where values form a chain, a result vouches for all that it was built on.
@@ -277,6 +299,7 @@ impl Ledger {
                         nodes: smallvec![first, client],
                         slot: Some(slot),
                         step,
+                        outside: None,
                         detail: format!("slot {slot}: {first} holds a result for {other}, {client} for {id}"),
                     });
                 }
@@ -342,6 +365,7 @@ fn contradicted(client: NodeId, held: Digest, node: NodeId, id: Digest, slot: Sl
         nodes: smallvec![client, node],
         slot: Some(slot),
         step,
+        outside: None,
         detail: format!("slot {slot}: {client} holds a result for {held}, {node} decided {id}"),
     }
 }

@@ -129,7 +129,7 @@ impl<P: Protocol> Io<P> {
     }
 
     pub(crate) fn submit(&mut self, request: crate::sign::Signed<Request>) {
-        self.ledger.submit(request);
+        self.ledger.submit(request, self.step);
     }
 
     pub(crate) fn complete(&mut self, request: &Request, receipt: Option<(Slot, Digest)>) {

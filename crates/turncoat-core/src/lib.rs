@@ -16,6 +16,7 @@
 extern crate self as turncoat_core;
 
 pub mod adversary;
+pub mod assume;
 pub mod check;
 pub mod checkpoint;
 pub mod client;

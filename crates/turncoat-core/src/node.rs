@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::assume::Assumptions;
 use crate::check::Check;
 use crate::client::{Op, Request};
 use crate::flags::Flag;
@@ -38,6 +39,9 @@ pub trait Protocol: Sized + 'static {
     /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
     /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
     const STREAM: bool = false;
+    /// Whether replicas decide once and no more, as in a broadcast or an agreement on one value. A workload has one request
+    /// then, however many a scenario asks for.
+    const ONE_SHOT: bool = false;
     /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
     /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
     const VIEW_DELAYS: u64 = 8;
@@ -65,6 +69,10 @@ pub trait Protocol: Sized + 'static {
     /// Fewest replicas that tolerate `f` faulty ones.
     fn bound(_config: &Self::Config, f: usize) -> usize {
         3 * f + 1
+    }
+    /// What it assumes of the world around it. What goes wrong in a run that leaves this world is no bug.
+    fn assumes(_config: &Self::Config) -> Assumptions {
+        Assumptions::default()
     }
     /// How many votes decide: what liveness checks count.
     fn quorum(cluster: &Cluster) -> usize {

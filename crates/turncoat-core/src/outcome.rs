@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::assume::Breach;
 use crate::ids::{NodeId, Slot, Time};
 use crate::message::Lie;
 
@@ -72,6 +73,13 @@ impl Property {
     }
 }
 
+impl Property {
+    /// Whether it says that nothing bad happens, not that something good does in the end.
+    pub const fn is_safety(self) -> bool {
+        !matches!(self, Self::Termination)
+    }
+}
+
 impl FromStr for Property {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
@@ -102,11 +110,28 @@ pub struct Violation {
     pub step: u64,
     /// In plain words.
     pub detail: String,
+    /// What had happened by then that the protocol assumes never to. Such a violation is outside of its promises.
+    pub outside: Option<Box<Breach>>,
+}
+
+impl Violation {
+    /// Whether the protocol promised that this does not happen.
+    pub const fn inside(&self) -> bool {
+        self.outside.is_none()
+    }
+
+    /// What happened, and why it does not count if it does not.
+    pub fn words(&self) -> String {
+        match &self.outside {
+            None => self.detail.clone(),
+            Some(breach) => format!("{}; but {breach}", self.detail),
+        }
+    }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} violated at step {}: {}", self.property, self.step, self.detail)
+        write!(f, "{} violated at step {}: {}", self.property, self.step, self.words())
     }
 }
 
@@ -162,8 +187,10 @@ pub struct Outcome {
     pub commits: u32,
     /// Whether the calm phase was reached.
     pub calm: bool,
-    /// Whether more replicas were faulty than the protocol promises to bear.
+    /// Whether more replicas were faulty than the protocol promises to tolerate.
     pub over_budget: bool,
+    /// What the protocol assumes and the run did not keep to.
+    pub breaches: SmallVec<[Breach; 1]>,
     /// What the adversary did.
     pub injected: Injected,
     /// The lies that were told, each once with the kind of its message, in the order of their first telling; no more than
@@ -181,6 +208,11 @@ pub struct Outcome {
 impl Outcome {
     /// How many different lies an outcome names.
     pub const LIES_MAX: usize = 16;
+
+    /// The violations of what the protocol promised.
+    pub fn inside(&self) -> impl Iterator<Item = &Violation> {
+        self.violations.iter().filter(|violation| violation.inside())
+    }
 
     /// The first violation of `property`, if any.
     pub fn violation(&self, property: Property) -> Option<&Violation> {

@@ -4,6 +4,7 @@
 pub use serde::{Deserialize, Serialize};
 pub use std::sync::Arc;
 
+pub use crate::assume::{Assumptions, Channels, Overlap};
 pub use crate::check::Check;
 pub use crate::checkpoint::{Checkpoint, Checkpoints, Excerpt, Fetch};
 pub use crate::client::{ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuorum, Request, Service};

@@ -1,14 +1,17 @@
 //! Erasure: protocols by name, runs without types.
 
+use std::sync::Arc;
+
+use crate::assume::{Assumption, Assumptions, Channels};
 use crate::flags::Flag;
-use crate::ids::{NodeId, View};
+use crate::ids::{NodeId, Time, View};
 use crate::message::{Message, MutationTable};
 use crate::node::{Cluster, Protocol, leader};
 use crate::outcome::Outcome;
 use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
-use crate::scenario::{SCHEMA, Scenario, ScenarioError};
+use crate::scenario::{Gst, Loss, SCHEMA, Scenario, ScenarioError};
 use crate::session::Session;
 use crate::sim::{Moment, Sample, Sim};
 
@@ -121,6 +124,12 @@ pub struct Entry {
     pub setting: &'static str,
     /// Fewest replicas for `f` faulty ones, under a configuration.
     pub bound: fn(&toml::Table, usize) -> Option<usize>,
+    /// What it assumes, under a configuration.
+    pub assumes: fn(&toml::Table) -> Option<Assumptions>,
+    /// Whether its replicas decide once and no more.
+    pub one_shot: bool,
+    /// Whether its replicas propose requests of their own, and clients have no part.
+    pub stream: bool,
     make: fn(toml::Table) -> Box<dyn Runner>,
     session: fn(toml::Table, &Scenario, bool) -> Begun,
 }
@@ -157,6 +166,9 @@ impl Entry {
             setting: P::SETTING,
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),
+            assumes: |table| read_config::<P>(table).ok().map(|config| P::assumes(&config)),
+            one_shot: P::ONE_SHOT,
+            stream: P::STREAM,
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
             session: |preset, scenario, record| {
                 let mut sim = Sim::<P>::with_preset(preset);
@@ -187,13 +199,57 @@ impl Entry {
         flags.filter_map(|flag| flag.as_str().map(str::to_owned)).collect()
     }
 
-    /// A scenario of it, as it is where nobody says otherwise.
+    /// A scenario of it, as it is where nobody says otherwise: within what the protocol assumes.
     ///
     /// # Panics
-    /// If the protocol's setting is not the text of a scenario: it is part of the program.
+    /// If the protocol's [`Protocol::SETTING`] is not right, which [`Entry::check_setting`] tells.
     pub fn scenario(&self) -> Scenario {
+        let setting = self.read_setting().unwrap_or_else(|error| panic!("{error}"));
+        self.within(setting, &[])
+    }
+
+    /// Whether the protocol's [`Protocol::SETTING`] is right.
+    ///
+    /// # Errors
+    /// If it is not the text of a scenario, or such a scenario cannot run.
+    pub fn check_setting(&self) -> Result<(), ScenarioError> {
+        let scenario = self.within(self.read_setting()?, &[]);
+        self.runner().validate(&scenario).map_err(|error| self.bad_setting(&error))
+    }
+
+    fn read_setting(&self) -> Result<Scenario, ScenarioError> {
         let text = format!("schema = {SCHEMA}\n[protocol]\nname = \"{}\"\n{}", self.name, self.setting);
-        Scenario::parse(&text).expect("a setting has keys of a scenario")
+        Scenario::parse(&text).map_err(|error| self.bad_setting(&error))
+    }
+
+    fn bad_setting(&self, error: &ScenarioError) -> ScenarioError {
+        ScenarioError::Invalid(format!("SETTING of the protocol `{}`: {error}", self.protocol))
+    }
+
+    /// What the protocol assumes with the keys that a scenario has for it.
+    pub fn assumptions(&self, scenario: &Scenario) -> Assumptions {
+        let mut config = self.preset.clone();
+        config.extend(scenario.protocol.config.clone());
+        (self.assumes)(&config).unwrap_or_default()
+    }
+
+    /// The scenario with a network as the protocol assumes it, but for the assumptions that are to be left.
+    #[must_use]
+    pub fn within(&self, mut scenario: Scenario, beyond: &[Assumption]) -> Scenario {
+        let channels = self.assumptions(&scenario).channels;
+        let network = Arc::make_mut(&mut scenario.network);
+        match channels {
+            Channels::FairLossy => {}
+            Channels::Reliable if beyond.contains(&Assumption::Channels) => network.loss = Loss::Drop,
+            Channels::Reliable => network.loss = Loss::Hold,
+            Channels::Synchronous(_) if beyond.contains(&Assumption::Synchrony) => {
+                (network.gst, network.loss) = (None, Loss::Drop);
+            }
+            Channels::Synchronous(_) => {
+                (network.gst, network.loss) = (Some(Gst::Time(Time(0))), Loss::Hold);
+            }
+        }
+        scenario
     }
 
     /// A run of a scenario in somebody's hands, before its first event. What the adversary's faults do to messages, they

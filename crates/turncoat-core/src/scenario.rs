@@ -301,14 +301,15 @@ pub enum Goal {
 pub struct Network {
     /// Ticks on the way: a number, or `[least, most]`.
     pub latency: Latency,
-    /// What partitions do to messages between their blocks.
+    /// What becomes of messages that the network does not deliver: of partitions, drops, deaf receivers, stopped nodes.
     pub loss: Loss,
     /// Whether messages on one link arrive in the order in which they were sent (scheduler `timed`).
     pub fifo: bool,
     /// When the calm phase starts at the latest; by default after half of the limit on steps. It starts earlier when
     /// all correct replicas have left the last round that a fault names.
     pub gst: Option<Gst>,
-    /// The most ticks on the way once the calm phase has started.
+    /// The most ticks on the way once the calm phase has started. Where a network is calm from the start (`gst = { time = 0 }`)
+    /// and the protocol assumes a bound, that one by default.
     pub bound: Option<Time>,
 }
 
@@ -334,14 +335,15 @@ pub enum Latency {
     Range([Time; 2]),
 }
 
-/// What partitions do to messages.
+/// What becomes of messages that the network does not deliver. A liar's own omissions are always lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
-    /// Gone.
+    /// They are lost.
     #[default]
     Drop,
-    /// Kept until the sender leaves the fault's rounds, at the latest until the calm phase.
+    /// They arrive later: when the sender leaves the fault's rounds, at the latest in the calm phase; in a calm network with a
+    /// bound as late as that allows; at a stopped node when it starts again.
     Hold,
 }
 
@@ -480,9 +482,9 @@ pub struct Limits {
     /// Events. By default 20000, and 20 more for each request and pair of replicas.
     #[serde(serialize_with = "capped_if_any", skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// Messages in flight at one time.
-    #[serde(serialize_with = "capped")]
-    pub in_flight: usize,
+    /// Messages in flight at one time. By default 20000, and more for more than 20 replicas: two for each triple of them.
+    #[serde(serialize_with = "capped_if_any", skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<usize>,
     /// Ticks.
     pub time: Time,
     /// Views: when all correct replicas have left so many, messages in flight are still delivered.
@@ -500,7 +502,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: None,
-            in_flight: 20_000,
+            in_flight: None,
             time: Time(1_000_000_000),
             views: None,
             linger: Time(0),
@@ -514,7 +516,10 @@ fn capped<S: Serializer, N: TryInto<i64> + Copy>(number: &N, s: S) -> Result<S::
     s.serialize_i64((*number).try_into().unwrap_or(i64::MAX))
 }
 
-fn capped_if_any<S: Serializer>(number: &Option<u64>, s: S) -> Result<S::Ok, S::Error> {
+fn capped_if_any<S: Serializer, N: TryInto<i64> + Copy + Default>(
+    number: &Option<N>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
     capped(&number.unwrap_or_default(), s)
 }
 

@@ -167,6 +167,10 @@ impl Protocol for Simplex {
         checks::all()
     }
 
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
         Replica::new(id, cluster, *config)
     }

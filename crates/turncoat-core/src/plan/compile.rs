@@ -20,6 +20,7 @@ impl Plan {
     /// Compiles the faults of a scenario.
     pub(crate) fn compile(
         scenario: &Scenario,
+        bound: Option<Time>,
         seats: &Seats,
         kinds: &'static [&'static str],
         table: &MutationTable,
@@ -34,6 +35,7 @@ impl Plan {
             compose: spec.compose,
             inherit: spec.roundless_inherit,
             hold: scenario.network.loss == Loss::Hold,
+            latest: bound.filter(|_| scenario.network.loss == Loss::Hold),
             uses_nth: false,
             seen: FxHashMap::default(),
             rng: Rng::new(scenario.seed.0, Purpose::Faults),
@@ -42,7 +44,7 @@ impl Plan {
         if spec.faults.len() > FAULTS_MAX {
             return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
         }
-        let compiler = Compiler { spec, bounded: scenario.network.bound.is_some(), seats, kinds, table };
+        let compiler = Compiler { spec, bounded: bound.is_some(), seats, kinds, table };
         for (i, fault) in spec.faults.iter().enumerate() {
             compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
         }

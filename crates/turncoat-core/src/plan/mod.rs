@@ -34,6 +34,10 @@ impl Action {
     const fn network(&self) -> bool {
         matches!(self, Self::Partition(_) | Self::Isolate(..))
     }
+    /// Whether it keeps messages from arriving.
+    const fn cuts(&self) -> bool {
+        matches!(self, Self::Drop | Self::Hold | Self::Partition(_) | Self::Isolate(..))
+    }
     const fn lie(&self) -> bool {
         matches!(self, Self::Lie(_))
     }
@@ -58,7 +62,10 @@ pub struct Plan {
     process_first: Vec<u32>,
     compose: bool,
     inherit: bool,
+    /// Whether what the network does not deliver arrives later.
     hold: bool,
+    /// How long that takes in a calm network, if it has a bound.
+    latest: Option<Time>,
     uses_nth: bool,
     seen: FxHashMap<(Seat, u8), Vec<u64>>,
     rng: Rng,
@@ -140,8 +147,8 @@ impl Adversary for Plan {
 
     fn judge(&mut self, copy: &Sent, verdict: &mut Verdict) {
         let nth = if self.uses_nth { self.nth(copy) } else { 0 };
-        let Self { rules, rng, hold, inherit, .. } = self;
-        let (hold, inherit) = (*hold, *inherit);
+        let Self { rules, rng, hold, latest, inherit, .. } = self;
+        let (hold, latest, inherit) = (*hold, *latest, *inherit);
         let lie_first = self.process_first.contains(&copy.sender_max)
             && copy.byzantine
             && rules
@@ -154,9 +161,11 @@ impl Adversary for Plan {
                 continue;
             }
             let by_network = rule.network || rule.action.network();
-            // In the calm phase the network behaves; liars go on, and hear what they like.
+            // In the calm phase the network behaves: at worst a message is as late as the bound allows. Liars go on, and hear
+            // what they like.
             let deed = matches!(rule.action, Action::Deed);
-            if copy.calm && !deed && !rule.lasts && (by_network || !copy.byzantine) {
+            let calm = copy.calm && !deed && !rule.lasts && (by_network || !copy.byzantine);
+            if calm && !(rule.action.cuts() && latest.is_some()) {
                 continue;
             }
             if by_network && lie_first {
@@ -179,9 +188,17 @@ impl Adversary for Plan {
                 continue;
             }
             verdict.matched += 1;
+            if let Some(latest) = latest.filter(|_| calm) {
+                verdict.delay = verdict.delay.max(latest);
+                continue;
+            }
             cut_by_network |= by_network;
             let hold_until = Fate::Hold(rule.test.round.map_or(u64::MAX, Span::last), rule.test.source);
             match &rule.action {
+                // What an honest node sends is not lost where the network only holds messages back.
+                Action::Drop if hold && !copy.byzantine && !rule.lasts && verdict.fate != Fate::Drop => {
+                    verdict.fate = hold_until;
+                }
                 Action::Drop => verdict.fate = Fate::Drop,
                 Action::Hold if verdict.fate != Fate::Drop => verdict.fate = hold_until,
                 Action::Partition(_) | Action::Isolate(..) if hold && verdict.fate != Fate::Drop => {

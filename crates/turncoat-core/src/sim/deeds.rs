@@ -2,6 +2,7 @@
 
 use super::{AnyNode, Sim, timer_name};
 use crate::adversary::Deed;
+use crate::assume::Assumption;
 use crate::fault::Form;
 use crate::ids::{NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
@@ -189,29 +190,40 @@ impl<P: Protocol> Sim<P> {
             self.recount();
             self.call(seat, AnyNode::on_start);
         }
+        self.hand_out_mail(seat);
     }
 
     /// A clock jumps. Of correct nodes only while the network is not calm.
     pub(super) fn jump(&mut self, seat: Seat, by: Time) {
-        if self.calm && !self.byzantine.contains(self.io.seats.node(seat)) {
+        if (self.calm || self.calm_from_start) && !self.byzantine.contains(self.io.seats.node(seat)) {
             return;
         }
         if self.io.recording.is_some() {
             let text = format!("its clock jumps by {by}");
             self.io.record(What::Note { seat: Some(self.io.seats.name(seat)), text });
         }
+        self.note_clock(seat, "jumps");
         self.io.clocks[seat.index()].1 = self.io.clocks[seat.index()].1 + by;
         self.io.timers.advance(seat, by);
+    }
+
+    /// The clock of a node is not on time: may that be?
+    fn note_clock(&mut self, seat: Seat, how: &str) {
+        if self.world.assumed().bound().is_some() && self.io.ledger.correct().contains(seat) {
+            let name = self.io.seats.name(seat);
+            self.world.note(Assumption::Synchrony, self.io.step, || format!("the clock of {name} {how}"));
+        }
     }
 
     /// The next timer of a seat fires now. Of correct nodes only while the network is not calm.
     pub(super) fn fire_now(&mut self, seat: Seat) {
         let byzantine = self.byzantine.contains(self.io.seats.node(seat));
-        if !self.alive.contains(seat) || (self.calm && !byzantine) {
+        if !self.alive.contains(seat) || ((self.calm || self.calm_from_start) && !byzantine) {
             return;
         }
         match self.io.timers.take_first(seat) {
             Some((timer, _)) => {
+                self.note_clock(seat, "runs ahead");
                 if self.io.recording.is_some() {
                     let (seat, timer) = (self.io.seats.name(seat), timer_name(&timer));
                     self.io.record(What::Fire { seat, timer });

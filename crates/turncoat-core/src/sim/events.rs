@@ -2,6 +2,7 @@
 
 use super::{AnyNode, Sim, timer_name};
 use crate::adversary::Fate;
+use crate::assume::Assumption;
 use crate::fault::Form;
 use crate::ids::{NodeId, Seat, Time};
 use crate::message::Message;
@@ -25,6 +26,9 @@ impl<P: Protocol> Sim<P> {
             let by = if self.alive.contains(dst) { Loss::Network } else { Loss::Down };
             self.lose(header, by);
             return;
+        }
+        if self.attended && self.world.timed() {
+            self.note_delay(&header);
         }
         self.deliveries += 1;
         let ends = u64::from(src.0) << 16 | u64::from(dst.0) << 8 | u64::from(kind);
@@ -92,6 +96,12 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn fire(&mut self, seat: Seat, timer: P::Timer, at: Time) {
         self.io.step += 1;
+        let late = self.world.timed() && self.world.is_late(at, self.io.time);
+        if late && self.io.ledger.correct().contains(seat) {
+            let name = self.io.seats.name(seat);
+            let event = || format!("timer {} of {name}, due at {at}", timer_name(&timer));
+            self.world.note(Assumption::Synchrony, self.io.step, event);
+        }
         self.io.time = self.io.time.max(at);
         self.io.trail.add(3 << 60 | self.io.time.0 << 8 | u64::from(seat.0));
         if self.io.recording.is_some() {

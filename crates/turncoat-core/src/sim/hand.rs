@@ -43,7 +43,7 @@ impl<P: Protocol> Sim<P> {
                 let header = self.find(message)?;
                 self.slab.hold(header.payload);
                 let row = self.record_duplicate(header.id);
-                self.push(header, row);
+                self.push(header, row, self.io.time);
             }
             Action::Mutate(message, name, seed) => self.mutate_in_flight(message, name, *seed)?,
             Action::Edit(message, field, value) => self.edit_in_flight(message, field, value)?,
@@ -57,7 +57,10 @@ impl<P: Protocol> Sim<P> {
                 return Err(Rejected::Nothing("the network is calm: nobody splits it".to_owned()));
             }
             Action::Split(side) => self.split = *side,
-            Action::Heal => self.split = NodeSet::EMPTY,
+            Action::Heal => {
+                self.split = NodeSet::EMPTY;
+                self.release(|_, held| held.until == u64::MAX);
+            }
             Action::Fire(seat, timer) => {
                 let seat = self.one_seat(*seat)?;
                 let (key, at) = self.armed(seat, timer.as_deref())?;
@@ -110,7 +113,10 @@ impl<P: Protocol> Sim<P> {
             return Err(Rejected::Nothing(text));
         }
         self.faulty = faulty;
-        self.over_budget |= over;
+        if over && !self.over_budget {
+            self.over_budget = true;
+            self.note_budget();
+        }
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::adversary::{Adversary, Verdict};
+use crate::assume::{Assumption, World};
 use crate::check::Check;
 use crate::fault::RoundSource;
 use crate::ids::{NodeSet, Seat, SeatName, SeatSet, Time};
@@ -79,13 +80,15 @@ struct Round {
     number: u32,
 }
 
-/// A copy held back until its sender's round exceeds a number.
+/// A copy held back until its sender's round exceeds a number, or, if there is none, until the network is calm or whole.
 #[derive(Clone, Copy)]
 struct Held {
     header: Header,
     until: u64,
     source: RoundSource,
     delay: Time,
+    /// When it was sent.
+    sent: Time,
     /// Its row in the recording.
     row: u32,
 }
@@ -133,7 +136,15 @@ pub struct Sim<P: Protocol> {
     limits: Arc<Limits>,
     /// The limit on steps.
     steps: u64,
+    /// The limit on messages in flight.
+    in_flight: usize,
     network: Arc<Network>,
+    /// The most ticks on the way once it is calm.
+    bound: Option<Time>,
+    /// Whether it is calm from the start.
+    calm_from_start: bool,
+    /// Whether what it does not deliver arrives later.
+    holds: bool,
     /// Least and most ticks on the way; at most the network's bound once it is calm.
     latency: (Time, Time),
     scheduler_name: SchedulerName,
@@ -145,6 +156,8 @@ pub struct Sim<P: Protocol> {
     over_budget_allowed: bool,
     /// The replicas that lie, stop or have stopped.
     faulty: NodeSet,
+    /// Whether all that the protocol assumes holds so far.
+    world: World,
 
     nodes: Vec<AnyNode<P>>,
     /// The hashes of their states after the last message, while somebody watches and nothing else has touched them.
@@ -171,6 +184,10 @@ pub struct Sim<P: Protocol> {
     firsts: FxHashMap<(Seat, u8), u32>,
     own: VecDeque<u32>,
     held: Vec<Held>,
+    /// What is kept for nodes that have stopped.
+    mail: Vec<Held>,
+    /// How many messages each seat has missed since it stopped.
+    missed: Vec<u32>,
     rounds: Vec<Round>,
     highest_round: u32,
     client_kinds: u64,
@@ -222,7 +239,11 @@ impl<P: Protocol> Sim<P> {
             cluster: Cluster::default(),
             limits: Arc::default(),
             steps: 0,
+            in_flight: 0,
             network: Arc::default(),
+            bound: None,
+            calm_from_start: false,
+            holds: false,
             latency: (Time(0), Time(0)),
             scheduler_name: SchedulerName::Timed,
             scheduler_scope: Scope::Any,
@@ -231,6 +252,7 @@ impl<P: Protocol> Sim<P> {
             over_budget: false,
             over_budget_allowed: false,
             faulty: NodeSet::EMPTY,
+            world: World::default(),
             nodes: Vec::new(),
             hashes: Vec::new(),
             works: Vec::new(),
@@ -250,6 +272,8 @@ impl<P: Protocol> Sim<P> {
             firsts: FxHashMap::default(),
             own: VecDeque::new(),
             held: Vec::new(),
+            mail: Vec::new(),
+            missed: Vec::new(),
             rounds: Vec::new(),
             highest_round: 0,
             client_kinds: 0,
@@ -387,7 +411,7 @@ impl<P: Protocol> Sim<P> {
         let in_flight = self.queue.len();
         let limit = if self.io.step >= self.steps {
             Some("steps")
-        } else if in_flight > limits.in_flight {
+        } else if in_flight > self.in_flight {
             Some("in-flight")
         } else if self.io.time > limits.time {
             Some("time")
@@ -459,6 +483,7 @@ impl<P: Protocol> Sim<P> {
                     nodes: SmallVec::new(),
                     slot: None,
                     step,
+                    outside: None,
                     detail: format!("{}: {detail}", check.name),
                 });
             }
@@ -478,12 +503,12 @@ impl<P: Protocol> Sim<P> {
         self.split = NodeSet::EMPTY;
         self.io.ledger.calm();
         self.look_step = u64::MAX;
-        if let Some(bound) = self.network.bound {
+        if let Some(bound) = self.bound {
             self.latency = (self.latency.0.min(bound), self.latency.1.min(bound));
             let latest = self.io.time + bound;
             self.links.iter_mut().for_each(|last| *last = (*last).min(latest));
         }
-        let latest = self.network.bound.map(|bound| self.io.time + bound);
+        let latest = self.bound.map(|bound| self.io.time + bound);
         let late = |seat| self.byzantine.contains(self.io.seats.node(seat));
         self.queue.calm(latest, late);
         self.release(|_, _| true);
@@ -513,11 +538,15 @@ impl<P: Protocol> Sim<P> {
                 nodes: SmallVec::new(),
                 slot: None,
                 step,
+                outside: None,
                 detail,
             });
         }
+        let mut violations = self.io.ledger.violations().clone();
+        self.look_back();
+        self.world.judge(&mut violations);
         Outcome {
-            violations: self.io.ledger.violations().clone(),
+            violations,
             end,
             steps: self.io.step,
             deliveries: self.deliveries,
@@ -526,11 +555,30 @@ impl<P: Protocol> Sim<P> {
             commits: self.io.ledger.commits(),
             calm: self.calm,
             over_budget: self.over_budget,
+            breaches: self.world.breaches().clone(),
             injected: self.injected,
             lies: self.lies.clone(),
             marks: self.io.marks,
             fingerprint: self.io.trail.finish(),
             diverged: self.script.diverged,
+        }
+    }
+
+    /// What shows only at the end: requests that came too early, messages that are overdue.
+    fn look_back(&mut self) {
+        if self.world.assumed().one_request {
+            for &(step, client, ts) in self.io.ledger.crowded() {
+                self.world.note(Assumption::Requests, step, || format!("request {ts} of {client}"));
+            }
+        }
+        if self.world.timed() {
+            let mut overdue = Vec::new();
+            self.queue.visit(&mut |header| {
+                if self.world.overdue(header.id, self.io.time).is_some() {
+                    overdue.push(*header);
+                }
+            });
+            overdue.iter().for_each(|header| self.note_delay(header));
         }
     }
 
@@ -566,6 +614,7 @@ impl<P: Protocol> Sim<P> {
                 nodes: smallvec![node],
                 slot: None,
                 step,
+                outside: None,
                 detail: format!("{node} crashed: {text}"),
             });
         }

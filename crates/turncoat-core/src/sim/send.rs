@@ -4,11 +4,13 @@ use smallvec::SmallVec;
 
 use super::{Held, Number, Round, Sim, Triggered};
 use crate::adversary::{Fate, Sent};
+use crate::assume::Assumption;
 use crate::fault::{Form, RoundSource};
 use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
+use crate::part::Described;
 use crate::record::{Arrival, Loss, What};
 
 /// One message on its way to several receivers.
@@ -18,6 +20,13 @@ struct Sending {
     payload: u32,
     kind: u8,
     key: Option<RoundKey>,
+}
+
+impl Held {
+    /// Until the network is calm, or whole again.
+    const fn until_calm(header: Header, sent: Time, row: u32) -> Self {
+        Self { header, until: u64::MAX, source: RoundSource::Global, delay: Time(0), sent, row }
+    }
 }
 
 impl<P: Protocol> Sim<P> {
@@ -117,7 +126,7 @@ impl<P: Protocol> Sim<P> {
             global: self.highest_round,
             step: self.io.step,
             now: self.io.time,
-            calm: self.calm,
+            calm: self.calm || self.calm_from_start,
             byzantine: self.byzantine.contains(self.io.seats.node(src)),
         }
     }
@@ -129,7 +138,7 @@ impl<P: Protocol> Sim<P> {
             for &dst in to {
                 let header = self.header(src, dst, payload, kind, Content::Genuine);
                 if self.is_cut(src, dst) {
-                    self.lose_unsent(&header, payload, Loss::Network);
+                    self.keep_or_lose(&header, payload);
                 } else {
                     self.slab.hold(payload);
                     self.push_copy(header, Time(0), Some(payload));
@@ -155,12 +164,11 @@ impl<P: Protocol> Sim<P> {
         for &dst in to {
             let header = self.header(src, dst, payload, kind, content);
             match verdict.fate {
-                _ if told.is_some() && self.is_cut(src, dst) => {
-                    self.lose_unsent(&header, truth, Loss::Network);
-                }
+                _ if told.is_some() && self.is_cut(src, dst) => self.keep_or_lose(&header, truth),
                 Fate::Hold(until, source) if told.is_some() => {
                     self.slab.hold(payload);
-                    self.hold(Held { header, until, source, delay: verdict.delay, row: 0 }, truth);
+                    let (delay, sent) = (verdict.delay, self.io.time);
+                    self.hold(Held { header, until, source, delay, sent, row: 0 }, Some(truth));
                 }
                 Fate::Send if told.is_some() => {
                     for _ in 0..=verdict.extra {
@@ -168,11 +176,10 @@ impl<P: Protocol> Sim<P> {
                         self.push_copy(header, verdict.delay, Some(truth));
                     }
                 }
-                _ => {
-                    let withheld = told.is_none() && self.byzantine.contains(self.io.seats.node(src));
-                    let by = if withheld { Loss::Withheld } else { Loss::Network };
-                    self.lose_unsent(&header, truth, by);
-                }
+                _ if told.is_some() => self.lose_unsent(&header, truth, Loss::Network),
+                _ if copy.byzantine => self.lose_unsent(&header, truth, Loss::Withheld),
+                // A flipped bit has made it unreadable.
+                _ => self.keep_or_lose(&header, truth),
             }
         }
         self.slab.release(payload);
@@ -185,13 +192,63 @@ impl<P: Protocol> Sim<P> {
         !self.split.is_empty() && inside(src) != inside(dst)
     }
 
+    /// The network does not let a copy pass: it arrives later, or never.
+    fn keep_or_lose(&mut self, header: &Header, truth: u32) {
+        if self.arrives_later(header) {
+            self.slab.hold(header.payload);
+            self.hold(Held::until_calm(*header, self.io.time, 0), Some(truth));
+        } else {
+            self.lose_unsent(header, truth, Loss::Network);
+        }
+    }
+
     /// A copy is lost before it is under way.
     fn lose_unsent(&mut self, header: &Header, truth: u32, by: Loss) {
+        if by == Loss::Network {
+            self.note_loss(header);
+        }
         self.injected.dropped += 1;
         let row = self.record_copy(header, Some(truth));
         self.record_loss(row, by);
         let Header { payload, src, dst, .. } = *header;
         self.record_message(payload, src, dst, |src, dst, text| What::Drop { src, dst, text });
+    }
+
+    /// Whether the network delivers later what it does not deliver now. What a liar does not send is lost.
+    fn arrives_later(&self, header: &Header) -> bool {
+        self.holds && !self.calm && !self.byzantine.contains(self.io.seats.node(header.src))
+    }
+
+    /// Whether a message from one to the other is one between correct nodes.
+    fn both_correct(&self, header: &Header) -> bool {
+        let correct = self.io.ledger.correct();
+        correct.contains(header.src) && correct.contains(header.dst)
+    }
+
+    /// The network has lost a copy: may that be?
+    fn note_loss(&mut self, header: &Header) {
+        if self.both_correct(header) {
+            let Header { src, dst, payload, .. } = *header;
+            let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
+            let slab = &self.slab;
+            self.world.lost(1, self.calm, self.io.step, || {
+                format!("{} from {src} to {dst}", Described(slab.get(payload)))
+            });
+        }
+    }
+
+    /// A copy took longer than is assumed, if it is one between correct nodes.
+    pub(super) fn note_delay(&mut self, header: &Header) {
+        let Some(took) = self.world.overdue(header.id, self.io.time).filter(|_| self.both_correct(header))
+        else {
+            return;
+        };
+        let Header { src, dst, payload, .. } = *header;
+        let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
+        let slab = &self.slab;
+        self.world.note(Assumption::Synchrony, self.io.step, || {
+            format!("{} from {src} to {dst} took {took} ticks or more", Described(slab.get(payload)))
+        });
     }
 
     /// The header of a copy that is not under way yet.
@@ -204,12 +261,15 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn push_copy(&mut self, mut header: Header, delay: Time, truth: Option<u32>) {
         header.at = self.arrival(header.src, header.dst, delay);
         let row = self.record_copy(&header, truth);
-        self.push(header, row);
+        self.push(header, row, self.io.time);
     }
 
-    pub(super) fn push(&mut self, mut header: Header, row: u32) {
+    pub(super) fn push(&mut self, mut header: Header, row: u32, sent: Time) {
         header.id = self.next_id;
         self.next_id += 1;
+        if self.world.timed() {
+            self.world.sends(header.id, sent);
+        }
         if self.numbering.on {
             let count = self.numbering.counts.entry((header.src, header.dst, header.kind)).or_default();
             *count += 1;
@@ -224,7 +284,7 @@ impl<P: Protocol> Sim<P> {
     /// When a copy that is sent now arrives.
     fn arrival(&mut self, src: Seat, dst: Seat, delay: Time) -> Time {
         let mut at = self.io.time + self.latency() + delay;
-        if let Some(bound) = self.network.bound
+        if let Some(bound) = self.bound
             && self.calm
             && !self.byzantine.contains(self.io.seats.node(src))
         {
@@ -247,9 +307,25 @@ impl<P: Protocol> Sim<P> {
         Time(least.0 + u64::from(self.network_rng.below((most.0 - least.0) as u32 + 1)))
     }
 
+    /// A copy that is under way does not arrive now.
     #[cold]
     pub(super) fn lose(&mut self, header: Header, by: Loss) {
         self.io.trail.add(4 << 60 | u64::from(header.id));
+        let row = self.numbering.of.get(header.id as usize).map_or(0, |number| number.row);
+        let held = Held::until_calm(header, self.io.time, row);
+        if by == Loss::Network && self.arrives_later(&header) {
+            self.hold(held, None);
+            return self.look();
+        }
+        if by == Loss::Down && self.holds {
+            self.mail.push(held);
+            return self.look();
+        }
+        match by {
+            Loss::Network => self.note_loss(&header),
+            Loss::Down => self.missed[header.dst.index()] += 1,
+            Loss::Withheld => {}
+        }
         self.injected.dropped += 1;
         let Header { payload, src, dst, .. } = header;
         let step = self.io.step;
@@ -259,8 +335,8 @@ impl<P: Protocol> Sim<P> {
         self.look();
     }
 
-    /// Keeps a copy back; equal ones go out once.
-    fn hold(&mut self, mut held: Held, truth: u32) {
+    /// Keeps a copy back; equal ones go out once. The `truth` is what its sender's code wrote, unless it is under way already.
+    fn hold(&mut self, mut held: Held, truth: Option<u32>) {
         let Header { src, dst, payload, kind, .. } = held.header;
         let same = |other: &Held| {
             let other = &other.header;
@@ -272,7 +348,9 @@ impl<P: Protocol> Sim<P> {
             self.slab.release(payload);
             return;
         }
-        held.row = self.record_copy(&held.header, Some(truth));
+        if truth.is_some() {
+            held.row = self.record_copy(&held.header, truth);
+        }
         if self.calm {
             self.push_held(held);
         } else {
@@ -286,9 +364,26 @@ impl<P: Protocol> Sim<P> {
     }
 
     fn push_held(&mut self, held: Held) {
-        let Held { mut header, delay, row, .. } = held;
+        let Held { mut header, delay, sent, row, .. } = held;
         header.at = self.arrival(header.src, header.dst, delay);
-        self.push(header, row);
+        self.push(header, row, sent);
+    }
+
+    /// A node is up again: it gets what was kept for it. Who has stopped for good is owed nothing, but it is.
+    pub(super) fn hand_out_mail(&mut self, seat: Seat) {
+        let missed = std::mem::take(&mut self.missed[seat.index()]);
+        if missed > 0 && self.io.ledger.correct().contains(seat) {
+            let name = self.io.seats.name(seat);
+            self.world.lost(missed, self.calm, self.io.step, || format!("sent to {name} while it was down"));
+        }
+        let mail = std::mem::take(&mut self.mail);
+        for held in mail {
+            if held.header.dst == seat {
+                self.push_held(held);
+            } else {
+                self.mail.push(held);
+            }
+        }
     }
 
     /// Sends the held copies that may go.

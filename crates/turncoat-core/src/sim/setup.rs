@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{AnyNode, Injected, Numbering, Round, Script, Sim};
+use crate::assume::Assumption;
 use crate::client::Op;
 use crate::fault::{Effect, Form, When};
 use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Time};
@@ -12,7 +13,9 @@ use crate::persona::Face;
 use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Goal, Gst, Latency, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid};
+use crate::scenario::{
+    Goal, Gst, Latency, Loss, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid,
+};
 use crate::schedule::Action;
 
 impl<P: Protocol> Sim<P> {
@@ -71,6 +74,10 @@ impl<P: Protocol> Sim<P> {
             let links = (cluster.n * cluster.n) as u64;
             20_000 + 20 * links * u64::from(scenario.workload.requests)
         });
+        self.in_flight = self.limits.in_flight.unwrap_or_else(|| {
+            // Where everybody passes on what everybody says, that many are in flight for one vote.
+            20_000.max(2 * cluster.n.pow(3))
+        });
         self.network = scenario.network.clone();
         self.latency = match self.network.latency {
             Latency::Constant(ticks) => (ticks, ticks),
@@ -86,12 +93,20 @@ impl<P: Protocol> Sim<P> {
         self.byzantine = scenario.adversary.byzantine;
         self.crash_on_garbage = scenario.adversary.crash_on_garbage;
 
+        let assumed = P::assumes(&self.config);
+        self.calm_from_start = self.network.gst == Some(Gst::Time(Time(0)));
+        self.bound = self.network.bound.or(assumed.bound().filter(|_| self.calm_from_start));
+        self.holds = self.network.loss == Loss::Hold;
+
         self.io.seats.fill(scenario);
         let seats = self.io.seats.len();
         if seats > 2 * NodeId::MAX {
             return Err(invalid(format!("{seats} nodes are too many: at most {}", 2 * NodeId::MAX)));
         }
         self.io.reset(scenario.seed.0);
+        let free = !self.calm_from_start || self.bound > assumed.bound();
+        self.world.reset(assumed, free);
+        self.note_setting(scenario);
         for (&node, &ppm) in &cluster.drift {
             if ppm <= -1_000_000 {
                 return Err(invalid(format!("a drift of {ppm} ppm stops the clock of {node}")));
@@ -112,6 +127,8 @@ impl<P: Protocol> Sim<P> {
         let gap_free = P::gap_free(&self.config);
         let goal = match scenario.workload.goal {
             Goal::Replies if P::STREAM && scenario.workload.requests == 0 => Goal::None,
+            // Whichever slot the one decision has.
+            Goal::Replies | Goal::Height(_) | Goal::Again(_) if P::STREAM && P::ONE_SHOT => Goal::Height(0),
             Goal::Replies if P::STREAM => Goal::Height(scenario.workload.requests),
             goal => goal,
         };
@@ -124,7 +141,7 @@ impl<P: Protocol> Sim<P> {
         self.scripted = scenario.scheduler.name == SchedulerName::Script;
         let timed_gst = matches!(self.network.gst, Some(Gst::Time(_)));
         let lies = scenario.scheduler.mutate > 0;
-        self.attended = self.scripted || self.adversary.is_some() || lies || timed_gst;
+        self.attended = self.scripted || self.adversary.is_some() || lies || timed_gst || self.world.timed();
         self.slab.clear();
         let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
         self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
@@ -141,6 +158,9 @@ impl<P: Protocol> Sim<P> {
         self.firsts.clear();
         self.own.clear();
         self.held.clear();
+        self.mail.clear();
+        self.missed.clear();
+        self.missed.resize(seats, 0);
         self.split = NodeSet::EMPTY;
         self.rounds.clear();
         self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
@@ -189,7 +209,7 @@ impl<P: Protocol> Sim<P> {
         let bound = P::bound(&self.config, f);
         if n < bound {
             return Err(invalid(format!(
-                "{} needs n >= {bound} replicas to bear f = {f} faulty ones, not n = {n}",
+                "{} needs n >= {bound} replicas to tolerate f = {f} faulty ones, not n = {n}",
                 P::NAME
             )));
         }
@@ -230,6 +250,38 @@ impl<P: Protocol> Sim<P> {
         Ok(())
     }
 
+    /// What the scenario itself leaves of what the protocol assumes.
+    fn note_setting(&mut self, scenario: &Scenario) {
+        let assumed = *self.world.assumed();
+        if self.over_budget {
+            self.note_budget();
+        }
+        if assumed.honest_clients {
+            for node in scenario.adversary.byzantine.iter().filter(|node| node.is_client()) {
+                self.world.note(Assumption::Clients, 0, || node.to_string());
+            }
+        }
+        if assumed.bound().is_some() {
+            let drifting = scenario
+                .cluster
+                .drift
+                .iter()
+                .filter(|&(&node, &ppm)| ppm != 0 && !scenario.adversary.byzantine.contains(node));
+            for (node, ppm) in drifting {
+                self.world
+                    .note(Assumption::Synchrony, 0, || format!("the clock of {node} drifts by {ppm} ppm"));
+            }
+        }
+        self.world.trusts(&self.cluster.trust);
+    }
+
+    /// More are faulty than the protocol promises to tolerate.
+    pub(super) fn note_budget(&mut self) {
+        let (faulty, f) = (self.faulty.and(self.cluster.replicas()), self.cluster.f);
+        let event = || format!("{} replicas are faulty ({faulty}), and f = {f}", faulty.len());
+        self.world.note(Assumption::Budget, self.io.step, event);
+    }
+
     /// Whether leaders, targets and trusted nodes exist, and numbers make sense.
     fn check_names(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         let (cluster, workload) = (&scenario.cluster, &scenario.workload);
@@ -267,7 +319,7 @@ impl<P: Protocol> Sim<P> {
         if scenario.adversary.faults.is_empty() {
             return Ok(());
         }
-        let plan = Plan::compile(scenario, &self.io.seats, P::Msg::KINDS, &self.table)?;
+        let plan = Plan::compile(scenario, self.bound, &self.io.seats, P::Msg::KINDS, &self.table)?;
         self.last_fault_rounds = plan.last();
         self.slab.keep = plan.lies();
         let mut further: Vec<(NodeId, Seat)> = self.io.seats.further().collect();
@@ -303,7 +355,8 @@ impl<P: Protocol> Sim<P> {
             self.expected = 0;
             return;
         }
-        for i in 0..workload.requests as usize {
+        let requests = if P::ONE_SHOT { workload.requests.min(1) } else { workload.requests };
+        for i in 0..requests as usize {
             let op = match workload.ops.get(i) {
                 Some(op) => Op::new(op),
                 None => Op::numbered(i + 1),

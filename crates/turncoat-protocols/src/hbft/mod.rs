@@ -178,6 +178,11 @@ impl Protocol for Hbft {
         }
     }
 
+    /// Nothing is ever sent again, and a client waits for the result of one request before it sends the next.
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions { channels: Channels::Reliable, one_request: true, ..Assumptions::default() }
+    }
+
     fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
         Replica::new(*config)
     }

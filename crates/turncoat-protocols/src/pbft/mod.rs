@@ -94,6 +94,11 @@ impl Protocol for Pbft {
         ensure(k.max(l) <= 1 << 20, "`checkpoint` and `window` are at most 1048576")
     }
 
+    /// Castro and Liskov: a client waits for the result of one request before it sends the next.
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions { one_request: true, ..Assumptions::FAIR_LOSSY }
+    }
+
     fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
         Replica::new(*config)
     }

@@ -131,6 +131,10 @@ impl Protocol for Tendermint {
         epochs::advance(old, new)
     }
 
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn replica(_: NodeId, cluster: &Cluster, config: &Config) -> Replica {
         Replica::new(*config, cluster)
     }

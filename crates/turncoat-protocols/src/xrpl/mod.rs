@@ -132,6 +132,13 @@ impl Protocol for Xrpl {
         (5 * f).max(1)
     }
 
+    /// Chase and MacBrough (2018): any two lists overlap by more than 90 %, or there may be forks; and identical lists alone
+    /// are sure to make progress.
+    fn assumes(_: &Config) -> Assumptions {
+        let overlap = Some(Overlap { safety: 90, progress: 100 });
+        Assumptions { channels: Channels::Reliable, overlap, ..Assumptions::default() }
+    }
+
     fn quorum(cluster: &Cluster) -> usize {
         (4 * cluster.n).div_ceil(5)
     }

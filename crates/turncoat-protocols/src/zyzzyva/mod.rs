@@ -161,6 +161,11 @@ impl Protocol for Zyzzyva {
         }
     }
 
+    /// As in PBFT, a client waits for the result of one request before it sends the next.
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions { one_request: true, ..Assumptions::FAIR_LOSSY }
+    }
+
     fn replica(_: NodeId, _: &Cluster, config: &Config) -> Replica {
         Replica::new(*config)
     }

@@ -124,11 +124,6 @@ impl Protocol for Hbbft {
     ];
     const PHASES: u32 = messages::PHASES;
     const STREAM: bool = true;
-    /// Nobody says anything twice, so what is cut off is late and not lost.
-    const SETTING: &'static str = r#"
-        [network]
-        loss = "hold"
-    "#;
     type Msg = Msg;
     type Timer = ();
     type Replica = Replica;
@@ -142,6 +137,11 @@ impl Protocol for Hbbft {
 
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
         Self::number(new).saturating_sub(Self::number(old))
+    }
+
+    /// Nobody says anything twice.
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions { channels: Channels::Reliable, ..Assumptions::default() }
     }
 
     fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {

@@ -151,6 +151,11 @@ impl Protocol for Malachite {
         epochs::advance(old, new)
     }
 
+    /// The host relays and synchronises.
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn replica(id: NodeId, cluster: &Cluster, config: &Config) -> Replica {
         Replica::new(id, cluster, *config)
     }

@@ -308,7 +308,7 @@ pub(super) fn anything() -> impl Strategy<Value = Case> {
     let limits = (0..=largest, any::<u32>(), 0..=largest, views, 0..=largest, 0..=largest).prop_map(
         |(steps, in_flight, time, views, linger, tail)| Limits {
             steps: Some(steps),
-            in_flight: in_flight as usize,
+            in_flight: Some(in_flight as usize),
             time: Time(time),
             views,
             linger: Time(linger),

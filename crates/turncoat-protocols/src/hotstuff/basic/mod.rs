@@ -76,6 +76,10 @@ impl Protocol for HotStuff {
         number = 8
     }
 
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)?;
         ensure(matches!(config.phases, 2 | 3), "`phases` is 2 or 3")

@@ -52,6 +52,10 @@ impl Protocol for Chained {
         number = 3
     }
 
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)
     }

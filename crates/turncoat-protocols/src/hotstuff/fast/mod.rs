@@ -51,6 +51,10 @@ impl Protocol for FastHotStuff {
         number = 3
     }
 
+    fn assumes(_: &Config) -> Assumptions {
+        Assumptions::FAIR_LOSSY
+    }
+
     fn validate(config: &Config) -> Result<(), String> {
         paced(config.delta, config.doublings)
     }

@@ -75,6 +75,11 @@ impl Protocol for SyncHotStuff {
         number = 5
     }
 
+    /// Nothing holds if a message between correct replicas is lost or late.
+    fn assumes(config: &Config) -> Assumptions {
+        Assumptions { channels: Channels::Synchronous(config.delta), ..Assumptions::default() }
+    }
+
     fn bound(_: &Config, f: usize) -> usize {
         2 * f + 1
     }
