@@ -97,8 +97,10 @@ const AGAIN: u64 = 100;
 /// When a campaign is over early.
 #[derive(Clone, Copy)]
 pub enum Until<'a> {
-    /// With the first run that violates a property.
+    /// With the first run that violates a property, inside of what the protocol assumes.
     First,
+    /// With the first that violates a property of safety.
+    Safety,
     /// With the first run that shows this: its index, its scenario, what came out.
     Shown(&'a (dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync)),
     /// Only when its runs or its time are up.
@@ -314,7 +316,8 @@ impl Campaign<'_> {
     /// Whether no run is needed after this one.
     pub fn ends_with(&self, index: u64, scenario: &Scenario, outcome: &Outcome) -> bool {
         match self.until {
-            Until::First => !outcome.violations.is_empty(),
+            Until::First => outcome.inside().next().is_some(),
+            Until::Safety => outcome.inside().any(|violation| violation.property.is_safety()),
             Until::Shown(shown) => shown(index, scenario, outcome),
             Until::Never => false,
         }

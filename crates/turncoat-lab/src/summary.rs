@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use turncoat_core::assume::Assumption;
 use turncoat_core::hash::stable_hash;
 use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 use turncoat_core::scenario::Scenario;
@@ -15,16 +16,20 @@ use turncoat_core::scenario::Scenario;
 pub struct Summary {
     /// Runs.
     pub runs: u64,
-    /// Of those, runs in which some property did not hold.
+    /// Of those, runs in which some property did not hold that the protocol promises.
     pub violating: u64,
-    /// Runs in which each property did not hold; properties that always held are left out.
+    /// Runs in which each property did not hold, inside of what the protocol assumes; properties that always held are left out.
     pub violations: BTreeMap<Property, u64>,
-    /// Runs in which each rule of a property did not hold.
+    /// Runs in which each property did not hold after the run had broken an assumption, and did not fail before.
+    pub outside: BTreeMap<(Property, Assumption), u64>,
+    /// Runs in which each rule of a property did not hold, inside or outside.
     pub rules: BTreeMap<(Property, &'static str), u64>,
     /// Runs that show each bug of the suite, or `other`, where somebody asked.
     pub bugs: BTreeMap<Arc<str>, u64>,
-    /// The first violation of each property: the one of the lowest run index.
+    /// The first violation of each property inside of the assumptions: the one of the lowest run index.
     pub first: BTreeMap<Property, Finding>,
+    /// The first one outside.
+    pub first_outside: BTreeMap<Property, Finding>,
     /// Events of all runs.
     pub steps: u64,
     /// Copies of messages handed over.
@@ -35,7 +40,11 @@ pub struct Summary {
     pub completed: u64,
     /// Runs that reached their calm phase.
     pub calm: u64,
-    /// Runs with more faulty replicas than the protocol promises to bear.
+    /// Runs in which no correct replica decided anything.
+    pub undecided: u64,
+    /// Of those, runs that ended at a limit.
+    pub cut_short: CutShort,
+    /// Runs with more faulty replicas than the protocol promises to tolerate.
     pub over_budget: u64,
     /// What the adversary did.
     pub injected: Injections,
@@ -95,6 +104,29 @@ pub struct Ends {
     pub limits: BTreeMap<&'static str, u64>,
 }
 
+/// Runs that ended at a limit before anybody had decided anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CutShort {
+    /// All of them.
+    pub runs: u64,
+    /// Of those, runs in which no fault had any effect.
+    pub undisturbed: u64,
+}
+
+impl CutShort {
+    fn count(&mut self, end: End, disturbed: bool) {
+        if matches!(end, End::Limit(_)) {
+            self.runs += 1;
+            self.undisturbed += u64::from(!disturbed);
+        }
+    }
+
+    const fn append(&mut self, later: Self) {
+        self.runs += later.runs;
+        self.undisturbed += later.undisturbed;
+    }
+}
+
 /// In how many runs each mark was set, by the number of its bit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Marks([u64; 64]);
@@ -124,7 +156,8 @@ impl Summary {
     pub fn add(&mut self, index: u64, scenario: &Scenario, outcome: &Outcome) {
         self.count(index, outcome);
         for violation in &outcome.violations {
-            self.first.entry(violation.property).or_insert_with(|| Finding {
+            let firsts = if violation.inside() { &mut self.first } else { &mut self.first_outside };
+            firsts.entry(violation.property).or_insert_with(|| Finding {
                 index,
                 violation: violation.clone(),
                 scenario: scenario.clone(),
@@ -136,12 +169,22 @@ impl Summary {
     /// Adds the run that follows the range, without what it found.
     pub fn count(&mut self, index: u64, outcome: &Outcome) {
         self.runs += 1;
-        self.violating += u64::from(!outcome.violations.is_empty());
+        self.violating += u64::from(outcome.inside().next().is_some());
         for violation in &outcome.violations {
             *self.rules.entry((violation.property, violation.rule)).or_default() += 1;
             if outcome.violation(violation.property) == Some(violation) {
-                *self.violations.entry(violation.property).or_default() += 1;
+                match &violation.outside {
+                    None => *self.violations.entry(violation.property).or_default() += 1,
+                    Some(breach) => {
+                        *self.outside.entry((violation.property, breach.assumption)).or_default() += 1;
+                    }
+                }
             }
+        }
+        let disturbed = outcome.injected != Injected::default();
+        if outcome.commits == 0 {
+            self.undecided += 1;
+            self.cut_short.count(outcome.end, disturbed);
         }
         self.steps += outcome.steps;
         self.deliveries += outcome.deliveries;
@@ -150,7 +193,7 @@ impl Summary {
         self.calm += u64::from(outcome.calm);
         self.over_budget += u64::from(outcome.over_budget);
         self.injected.add(outcome);
-        self.disturbed += u64::from(outcome.injected != Injected::default());
+        self.disturbed += u64::from(disturbed);
         match outcome.end {
             End::Goal => self.ends.goal += 1,
             End::Quiet => self.ends.quiet += 1,
@@ -178,6 +221,9 @@ impl Summary {
         for (property, count) in later.violations {
             *self.violations.entry(property).or_default() += count;
         }
+        for (key, count) in later.outside {
+            *self.outside.entry(key).or_default() += count;
+        }
         for (rule, count) in later.rules {
             *self.rules.entry(rule).or_default() += count;
         }
@@ -187,6 +233,11 @@ impl Summary {
         for (property, finding) in later.first {
             self.first.entry(property).or_insert(finding);
         }
+        for (property, finding) in later.first_outside {
+            self.first_outside.entry(property).or_insert(finding);
+        }
+        self.undecided += later.undecided;
+        self.cut_short.append(later.cut_short);
         self.steps += later.steps;
         self.deliveries += later.deliveries;
         self.commits += later.commits;
@@ -200,6 +251,12 @@ impl Summary {
             *count += later;
         }
         self.fingerprint = self.fingerprint.wrapping_add(later.fingerprint);
+    }
+
+    /// Runs in which a property did not hold, whatever the protocol assumes.
+    pub fn runs_with(&self, property: Property) -> u64 {
+        let outside = self.outside.iter().filter(|((of, _), _)| *of == property).map(|(_, count)| count);
+        self.violations.get(&property).copied().unwrap_or(0) + outside.sum::<u64>()
     }
 
     /// The violation of the lowest run index; in one run, the one that showed first.

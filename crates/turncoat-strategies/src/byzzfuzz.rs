@@ -1,7 +1,7 @@
 //! ByzzFuzz: a few round-based network and process faults, drawn before the run (Algorithm 1 as published).
 //!
-//! One replica is Byzantine. Each of `d` network faults splits the replicas in one round, uniformly over all set
-//! partitions; each of `c` process faults lets the Byzantine replica lie to a uniform subset of the replicas in one
+//! f replicas are Byzantine, and act together. Each of `d` network faults splits the replicas in one round, uniformly over all set
+//! partitions; each of `c` process faults lets them lie to a uniform subset of the replicas in one
 //! round. Where replicas have trust lists of their own, the subset is of one of the lists, as in the authors'
 //! experiments with the XRP Ledger. Rounds are uniform among `r` of them, and several faults may share one. A message
 //! is in the round of its sender, or in its own (`source=named`, as in the hBFT thesis). A lie does not cross a
@@ -24,7 +24,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Gst, Scenario, ScenarioError};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::{LIAR, OneLiar};
+use crate::liars::{LIAR, LIARS_F, Liars};
 use crate::params::{Param, Params};
 use crate::partitions::SetPartitions;
 use crate::{Info, StrategyError, draw};
@@ -33,7 +33,7 @@ pub(crate) const INFO: Info = Info {
     name: "byzzfuzz",
     about: "a few partitions and lies, each in a random round (ByzzFuzz, Algorithm 1)",
     params: &[
-        Param { name: "c", default: "1", about: "process faults: lies of the Byzantine replica" },
+        Param { name: "c", default: "1", about: "process faults: lies of the Byzantine replicas" },
         Param { name: "d", default: "1", about: "network faults: partitions" },
         Param { name: "r", default: "8", about: "faults happen in r rounds" },
         Param { name: "first", default: "1", about: "the first of these rounds" },
@@ -43,6 +43,7 @@ pub(crate) const INFO: Info = Info {
             about: "which round a message is in: sender-max, the highest that its sender has met, or named, its own",
         },
         LIAR,
+        LIARS_F,
         Param {
             name: "receivers",
             default: "unl",
@@ -102,7 +103,7 @@ enum Receivers {
 const MOST: u32 = 1000;
 
 struct ByzzFuzz {
-    one_liar: OneLiar,
+    liars: Liars,
     partitions: SetPartitions,
     n: usize,
     c: u32,
@@ -139,7 +140,7 @@ impl ByzzFuzz {
             lists.dedup();
         }
         Ok(Self {
-            one_liar: OneLiar::new(params, &base, c > 0)?,
+            liars: Liars::new(params, &base, c > 0)?,
             partitions: SetPartitions::of(base.cluster.n),
             n,
             c,
@@ -185,7 +186,7 @@ impl ByzzFuzz {
     }
 
     /// Nothing if it has no receivers: a predicate without receivers would mean all of them.
-    fn process_fault(&self, liar: NodeId, taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
+    fn process_fault(&self, liars: &[NodeId], taken: &mut Vec<u64>, rng: &mut Rng) -> Option<Fault> {
         let round = Some(self.round(taken, rng)?);
         let list = match self.lists[..] {
             [list] => list,
@@ -195,12 +196,13 @@ impl ByzzFuzz {
             Sampler::Algorithm1 => draw::subset(list.iter(), rng),
             Sampler::Fork if self.n + self.clients == 1 => Vec::new(),
             Sampler::Fork => {
-                let others: Vec<NodeId> = list.iter().filter(|&node| node != liar).collect();
+                let others: Vec<NodeId> = list.iter().filter(|node| !liars.contains(node)).collect();
                 draw::some(&others.into_iter().chain((0..self.clients).map(NodeId::client)), rng)
             }
         };
         let effect = draw::lie(self.scope, &self.only, rng);
-        let when = When { round, source: self.source, from: vec![liar.into()], to, ..When::default() };
+        let from = liars.iter().map(|&liar| liar.into()).collect();
+        let when = When { round, source: self.source, from, to, ..When::default() };
         (!when.to.is_empty()).then_some(Fault { when, effect })
     }
 }
@@ -208,13 +210,13 @@ impl ByzzFuzz {
 impl Strategy for ByzzFuzz {
     /// Each fault has a stream of its own, so that one more of them leaves the others as they are.
     fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
-        let (mut scenario, liar) = self.one_liar.next(rng);
+        let (mut scenario, liars) = self.liars.next(rng);
         let [network, process, order] = [(); 3].map(|()| rng.bits());
         let (mut cut, mut lied) = (Vec::new(), Vec::new());
         let stream = |seed, i| Rng::stream(seed, u64::from(i));
         let network = (0..self.d).filter_map(|i| self.network_fault(&mut cut, &mut stream(network, i)));
         let process =
-            (0..self.c).filter_map(|i| self.process_fault(liar, &mut lied, &mut stream(process, i)));
+            (0..self.c).filter_map(|i| self.process_fault(&liars, &mut lied, &mut stream(process, i)));
         // As published, the first process fault that matches a message decides.
         scenario.adversary.compose = false;
         scenario.adversary.faults = network.chain(process).collect();

@@ -18,9 +18,9 @@
 
 mod byzzfuzz;
 mod draw;
+mod liars;
 mod naive;
 mod none;
-mod one_liar;
 mod params;
 pub mod partitions;
 mod portfolio;
@@ -103,6 +103,12 @@ pub enum StrategyError {
         param: String,
         /// Those that there are.
         known: &'static [Param],
+    },
+    /// The cluster tolerates no faulty replica.
+    #[error("{strategy} needs a Byzantine replica, and f = 0: raise f, or allow more than f (--over-budget)")]
+    NobodyMayLie {
+        /// The strategy.
+        strategy: &'static str,
     },
     /// A parameter has a value that means nothing.
     #[error("{strategy}: `{}={value}`: {why} ({}; default {})", .param.name, .param.about, .param.default)]

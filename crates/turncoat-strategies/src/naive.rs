@@ -12,7 +12,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::{LIAR, OneLiar};
+use crate::liars::{LIAR, LIARS_F, Liars};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError};
 
@@ -21,6 +21,7 @@ pub(crate) const INFO: Info = Info {
     about: "messages are lost, and bits flipped, with fixed probabilities",
     params: &[
         LIAR,
+        LIARS_F,
         Param { name: "drop", default: "100", about: "of 1000 messages between replicas so many are lost" },
         Param { name: "flip", default: "100", about: "of 1000 messages so many have a bit flipped" },
         Param {
@@ -54,7 +55,7 @@ enum Roundless {
 }
 
 struct Naive {
-    one_liar: OneLiar,
+    liars: Liars,
     replicas: Vec<SeatName>,
     drop: u32,
     flip: u32,
@@ -66,7 +67,7 @@ impl Naive {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
         let flip = params.number("flip", 0..=1000)?;
         Ok(Self {
-            one_liar: OneLiar::new(params, base, flip > 0)?,
+            liars: Liars::new(params, base, flip > 0)?,
             replicas: (0..base.cluster.n).map(|i| NodeId::replica(i).into()).collect(),
             drop: params.number("drop", 0..=1000)?,
             flip,
@@ -78,7 +79,7 @@ impl Naive {
 
 impl Strategy for Naive {
     fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
-        let (mut scenario, liar) = self.one_liar.next(rng);
+        let (mut scenario, liars) = self.liars.next(rng);
         let seed = Seed(rng.bits());
         let among = |from: &[SeatName], to: &[SeatName], permille| When {
             from: from.to_vec(),
@@ -88,7 +89,10 @@ impl Strategy for Naive {
             round: (self.roundless == Roundless::Spare).then_some(Span::Between([0, u64::from(u32::MAX)])),
             ..When::default()
         };
-        let corrupted = if self.whose == Whose::Any { self.replicas.clone() } else { vec![liar.into()] };
+        let corrupted = match self.whose {
+            Whose::Any => self.replicas.clone(),
+            Whose::Byzantine => liars.into_iter().map(SeatName::from).collect(),
+        };
         let drop = among(&self.replicas, &self.replicas, self.drop);
         let flip = among(&corrupted, &[], self.flip);
         let faults = [(self.drop, drop, Effect::Drop), (self.flip, flip, Effect::Flip(seed))];

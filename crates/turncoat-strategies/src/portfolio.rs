@@ -4,18 +4,21 @@
 //! runs are its own, and a bug that it never finds is left to the others. Shares are constants, so each run can be made
 //! again by its index alone, and runs stay independent.
 
+use std::slice;
+
 use turncoat_core::rng::Rng;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 
+use crate::liars::LIARS_DRAWN;
 use crate::params::Params;
 use crate::{Info, StrategyError, byzzfuzz, random, twins, two_faced};
 
 pub(crate) const INFO: Info = Info {
     name: "portfolio",
     about: "of 20 runs, 10 two-faced, 6 random with free timers, 2 twins, 2 byzzfuzz",
-    params: &[],
-    make: |base, _| Ok(Box::new(Portfolio::new(base)?)),
+    params: &[LIARS_DRAWN],
+    make: |base, params| Ok(Box::new(Portfolio::new(base, params)?)),
 };
 
 /// Whose turn it is, by the index of the run modulo 20.
@@ -24,14 +27,20 @@ const TURNS: [usize; 20] = [0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 1, 0, 2, 0, 1, 0, 3
 struct Portfolio([Box<dyn Strategy + Send>; 4]);
 
 impl Portfolio {
-    fn new(base: &Scenario) -> Result<Self, StrategyError> {
-        let small = [("scope".to_owned(), "small".to_owned())];
-        let make = |info: &Info, given: &[(String, String)]| (info.make)(base, &Params::new(info, given)?);
+    fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
+        let given = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let liars = params.typed(LIARS_DRAWN.name, |text| Ok(given(LIARS_DRAWN.name, text)))?;
+        // A mistake is one of the portfolio's: nobody has asked for its parts.
+        let make = |info: &Info, given: &[(String, String)]| {
+            let mut part = Params::new(info, given)?;
+            part.strategy = params.strategy;
+            (info.make)(base, &part)
+        };
         Ok(Self([
-            make(&two_faced::INFO, &[])?,
-            make(&random::INFO, &small)?,
+            make(&two_faced::INFO, slice::from_ref(&liars))?,
+            make(&random::INFO, &[given("scope", "small"), liars.clone()])?,
             make(&twins::INFO, &[])?,
-            make(&byzzfuzz::INFO, &[])?,
+            make(&byzzfuzz::INFO, &[liars])?,
         ]))
     }
 }

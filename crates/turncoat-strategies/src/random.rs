@@ -1,8 +1,8 @@
 //! The random baseline: Algorithm 2 of the hBFT thesis.
 //!
 //! There is no plan of faults. At each step the scheduler draws among all armed timers, deliverable messages
-//! and pending requests by weight; a message may also be lost, or changed if its sender is the one Byzantine
-//! replica. The weights of a timeout, a delivery and a request are ours: the thesis does not print them.
+//! and pending requests by weight; a message may also be lost, or changed if its sender is
+//! Byzantine. The weights of a timeout, a delivery and a request are ours: the thesis does not print them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::{LIAR, OneLiar};
+use crate::liars::{LIAR, LIARS_DRAWN, Liars};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError};
 
@@ -19,6 +19,7 @@ pub(crate) const INFO: Info = Info {
     about: "any event may be next; messages are lost or changed at random (hBFT thesis, Algorithm 2)",
     params: &[
         LIAR,
+        LIARS_DRAWN,
         Param { name: "timeout", default: "1", about: "weight of each armed timer" },
         Param { name: "deliver", default: "99", about: "weight of each deliverable message" },
         Param { name: "request", default: "99", about: "weight of each pending request" },
@@ -37,7 +38,7 @@ pub(crate) const INFO: Info = Info {
 /// Far more than anybody needs, and small enough for sums of weights to stay exact.
 const MOST: u32 = 1_000_000;
 
-struct Random(OneLiar);
+struct Random(Liars);
 
 impl Random {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
@@ -57,7 +58,7 @@ impl Random {
         };
         let lies = scheduler.mutate > 0;
         let base = Scenario { scheduler: Arc::new(scheduler), ..base.clone() };
-        Ok(Self(OneLiar::new(params, &base, lies)?))
+        Ok(Self(Liars::new(params, &base, lies)?))
     }
 }
 

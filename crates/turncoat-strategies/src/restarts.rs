@@ -14,7 +14,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::LIAR;
+use crate::liars::{LIAR, LIARS_F};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError, byzzfuzz};
 
@@ -35,6 +35,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "d", default: "1", about: "network faults: partitions" },
         Param { name: "r", default: "8", about: "lies and partitions happen in r rounds" },
         LIAR,
+        Param { default: "1", ..LIARS_F },
     ],
     make: |base, params| Ok(Box::new(Restarts::new(base, params)?)),
 };
@@ -72,7 +73,7 @@ impl Restarts {
             let why = format!("of {n} replicas {nodes} cannot stop while another one lies");
             return Err(StrategyError::Unfit { strategy: params.strategy, why });
         }
-        let passed = ["c", "d", "r", LIAR.name];
+        let passed = ["c", "d", "r", LIAR.name, LIARS_F.name];
         let passed = passed.map(|name| params.typed(name, |text| Ok((name.to_owned(), text.to_owned()))));
         let passed = passed.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self {

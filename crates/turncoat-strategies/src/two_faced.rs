@@ -1,4 +1,4 @@
-//! Two-faced: one lasting lie that agrees with itself, told by a second instance of the liar.
+//! Two-faced: lasting lies that agree with themselves, each told by a second instance of a liar.
 //!
 //! Faults that change single messages must be lucky to fit together: a leader that proposes one request here and another
 //! there gets nowhere unless its votes, and its report when the view changes, go with each of the two. A second face
@@ -21,7 +21,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Goal, Gst, Scenario, SchedulerName, SchedulerSpec};
 use turncoat_core::strategy::Strategy;
 
-use crate::one_liar::{LIAR, OneLiar};
+use crate::liars::{LIAR, LIARS_DRAWN, Liars};
 use crate::params::{Param, Params};
 use crate::partitions::SetPartitions;
 use crate::{Info, StrategyError, draw};
@@ -31,6 +31,7 @@ pub(crate) const INFO: Info = Info {
     about: "a second instance of the liar tells some replicas another story, and tells it well",
     params: &[
         LIAR,
+        LIARS_DRAWN,
         Param { name: "faces", default: "80", about: "percent of runs in which the liar has a second face" },
         Param { name: "third", default: "20", about: "percent of runs in which it has one more" },
         Param { name: "extras", default: "3", about: "at most so many other faults" },
@@ -69,7 +70,7 @@ enum Schedule {
 }
 
 struct TwoFaced {
-    one_liar: OneLiar,
+    liars: Liars,
     schedules: Vec<Arc<SchedulerSpec>>,
     partitions: SetPartitions,
     n: usize,
@@ -110,7 +111,7 @@ impl TwoFaced {
             Schedule::Drawn | Schedule::Given => vec![base.scheduler.clone()],
         };
         Ok(Self {
-            one_liar: OneLiar::new(params, &base, true)?,
+            liars: Liars::new(params, &base, true)?,
             schedules,
             partitions: SetPartitions::of(base.cluster.n),
             n: base.cluster.n,
@@ -200,8 +201,19 @@ impl TwoFaced {
 
 impl Strategy for TwoFaced {
     fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
-        let (mut scenario, liar) = self.one_liar.next(rng);
+        let (mut scenario, liars) = self.liars.next(rng);
         scenario.scheduler = rng.pick(&self.schedules).clone();
+        for liar in liars {
+            let faults = self.faults(liar, rng);
+            scenario.adversary.faults.extend(faults);
+        }
+        scenario
+    }
+}
+
+impl TwoFaced {
+    /// What one liar is up to, and the network meanwhile.
+    fn faults(&self, liar: NodeId, rng: &mut Rng) -> Vec<Fault> {
         let [first, second] = [self.faces, self.third].map(|percent| rng.below(100) < percent);
         let faces: Vec<_> =
             [first, second].into_iter().filter(|&has| has).map(|_| self.face(liar, rng)).collect();
@@ -212,7 +224,6 @@ impl Strategy for TwoFaced {
             .map(|face| Fault { when: When::default(), effect: Effect::Persona(face) })
             .collect();
         faults.extend((0..extras).map(|_| self.extra(liar, instances, rng)));
-        scenario.adversary.faults = faults;
-        scenario
+        faults
     }
 }

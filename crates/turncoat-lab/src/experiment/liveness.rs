@@ -179,7 +179,7 @@ impl Experiment {
 
 impl Watched {
     fn unsafe_runs(&self) -> u64 {
-        self.summary.violations.get(&Property::Agreement).copied().unwrap_or_default()
+        self.summary.runs_with(Property::Agreement)
     }
 
     /// How long its runs take, and how long the publication says.

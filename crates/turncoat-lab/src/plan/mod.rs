@@ -60,8 +60,10 @@ pub enum Ends {
     /// Nothing.
     #[default]
     Never,
-    /// The first violation.
+    /// The first violation inside of what the protocol assumes.
     First,
+    /// The first such violation of a property of safety.
+    Safety,
     /// The first violation of this property.
     Property(Property),
     /// The first run that violates what this bug of the suite violates.

@@ -28,7 +28,7 @@ pub use write::Writer;
 const APPLICATION: i32 = 0x5455_524E;
 
 /// What makes a store of each version out of the one before. The version of a store is their number.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("outside.sql")];
 
 /// Campaigns in a file.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::{Row, Rows};
 use smallvec::SmallVec;
+use turncoat_core::assume::Breach;
 use turncoat_core::ids::Time;
 use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 
@@ -64,11 +65,11 @@ impl Violations<'_> {
                     slot: None,
                     step: row.get::<_, i64>("step")? as u64,
                     detail: String::new(),
+                    outside: word_if_any(self.names, row, "outside")?
+                        .and_then(|name| name.parse().ok())
+                        .map(|assumption| Box::new(Breach::stored(assumption))),
                 };
-                let bug = match row.get::<_, Option<i64>>("bug")? {
-                    Some(_) => Some(word(self.names, row, "bug")?.into()),
-                    None => None,
-                };
+                let bug = word_if_any(self.names, row, "bug")?.map(Arc::from);
                 Some((row.get("run")?, violation, bug))
             }
         };
@@ -92,6 +93,16 @@ fn word(names: &BTreeMap<i64, &'static str>, row: &Row<'_>, column: &str) -> rus
     names.get(&id).copied().ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))
 }
 
+/// The same, where the column may be empty.
+fn word_if_any(
+    names: &BTreeMap<i64, &'static str>,
+    row: &Row<'_>,
+    column: &str,
+) -> rusqlite::Result<Option<&'static str>> {
+    let id: Option<i64> = row.get(column)?;
+    id.map(|_| word(names, row, column)).transpose()
+}
+
 fn outcome(
     row: &Row<'_>,
     violations: SmallVec<[Violation; 1]>,
@@ -113,6 +124,7 @@ fn outcome(
         commits: row.get("commits")?,
         calm: row.get("calm")?,
         over_budget: row.get("over_budget")?,
+        breaches: SmallVec::new(),
         injected: Injected {
             faults: row.get("faults")?,
             dropped: row.get("dropped")?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use turncoat_core::outcome::Property;
+use turncoat_core::outcome::{Property, Violation};
 
 use super::{Place, Store, StoreError};
 use crate::campaign::{Campaign, CampaignError, Record};
@@ -30,22 +30,25 @@ pub fn resume(
     see: &mut dyn FnMut(&Record),
 ) -> Result<(Summary, bool), ResumeError> {
     let mut summary = Summary::default();
-    let mut firsts: BTreeMap<Property, (u64, u64)> = BTreeMap::new();
+    let mut firsts: BTreeMap<(Property, bool), (u64, u64)> = BTreeMap::new();
     let mut last = None;
     store.runs(place, &mut |record| {
         let this = (record.index, record.outcome.fingerprint);
         for violation in &record.outcome.violations {
-            firsts.entry(violation.property).or_insert(this);
+            firsts.entry((violation.property, violation.inside())).or_insert(this);
         }
         summary.count(record.index, &record.outcome);
         summary.blame(&record.bugs);
         last = Some(this);
         see(&record);
     })?;
-    for (property, (index, fingerprint)) in firsts {
+    for ((property, inside), (index, fingerprint)) in firsts {
         let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;
-        let violation = outcome.violation(property).cloned().ok_or(CampaignError::Changed { index })?;
-        summary.first.insert(property, Finding { index, violation, scenario, fingerprint });
+        let same = |found: &&Violation| found.property == property && found.inside() == inside;
+        let violation = outcome.violations.iter().find(same).cloned();
+        let violation = violation.ok_or(CampaignError::Changed { index })?;
+        let firsts = if inside { &mut summary.first } else { &mut summary.first_outside };
+        firsts.insert(property, Finding { index, violation, scenario, fingerprint });
     }
     let Some((index, fingerprint)) = last else { return Ok((summary, false)) };
     let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;

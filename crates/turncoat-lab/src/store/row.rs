@@ -38,6 +38,7 @@ pub(crate) struct Found {
     pub(crate) property: u32,
     pub(crate) rule: u32,
     pub(crate) bug: Option<u32>,
+    pub(crate) outside: Option<u32>,
     pub(crate) kind: u32,
     pub(crate) step: u64,
 }
@@ -105,13 +106,14 @@ impl Scribe {
             self.glossary.kinds.extend(new.map(|text| Kind {
                 text,
                 run: *index,
-                detail: violation.detail.clone(),
+                detail: violation.words(),
                 scenario: scenario.to_toml(),
             }));
             all.push(Found {
                 bug: bugs.get(nth).map(|bug| self.word(bug)),
                 property: self.word(violation.property.name()),
                 rule: self.word(violation.rule),
+                outside: violation.outside.as_ref().map(|breach| self.word(breach.assumption.name())),
                 kind,
                 step: violation.step,
             });

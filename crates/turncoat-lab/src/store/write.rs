@@ -187,7 +187,7 @@ impl Clerk {
             "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?;
         let mut violations =
-            db.prepare_cached("INSERT INTO violations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+            db.prepare_cached("INSERT INTO violations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
         let word = |number: u32| self.word_numbers.get(number as usize);
         let mut next = first as i64;
         for row in rows {
@@ -222,6 +222,7 @@ impl Clerk {
                     found.step as i64,
                     self.kind_numbers.get(found.kind as usize),
                     found.bug.and_then(word),
+                    found.outside.and_then(word),
                 ])?;
             }
             next += 1;

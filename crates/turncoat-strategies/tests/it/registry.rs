@@ -35,7 +35,7 @@ fn an_error_says_what_would_be_right() {
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
             error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),
-            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, first=1, source=sender-max, liar=any, receivers=unl, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
+            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, first=1, source=sender-max, liar=any, liars=f, receivers=unl, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
         ),
         (
             error(&base, "byzzfuzz", &[("r", "0")]),
@@ -44,11 +44,11 @@ fn an_error_says_what_would_be_right() {
         (
             error(&base, "byzzfuzz", &[("c", "-1")]),
             "byzzfuzz: `c=-1`: not a whole number from 0 to 1000 (process faults: lies of the Byzantine \
-             replica; default 1)",
+             replicas; default 1)",
         ),
         (
             error(&base, "byzzfuzz", &[("liar", "p9")]),
-            "byzzfuzz: `liar=p9`: no replica: there are 4, from p0 on (the Byzantine replica, as in p3, or any: \
+            "byzzfuzz: `liar=p9`: no replica: there are 4, from p0 on (a Byzantine replica, as in p3, or any: \
              drawn anew for each run; default any)",
         ),
         (
@@ -66,11 +66,29 @@ fn an_error_says_what_would_be_right() {
 fn a_cluster_that_bears_no_fault_gets_no_liar() {
     let cluster = ClusterSpec { f: 0, ..ClusterSpec::default() };
     let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
-    assert!(error(&base, "byzzfuzz", &[]).contains("exceeds cluster.f = 0"));
-    assert!(error(&base, "random", &[]).contains("exceeds cluster.f = 0"));
+    for name in ["byzzfuzz", "random", "portfolio"] {
+        let expected = format!(
+            "{name} needs a Byzantine replica, and f = 0: raise f, or allow more than f (--over-budget)"
+        );
+        assert_eq!(error(&base, name, &[]), expected);
+    }
     assert!(error(&base, "restarts", &[]).contains("1 faulty replicas exceed cluster.f = 0"));
     super::strategy("byzzfuzz c=0", &base);
     super::strategy("random mutate=0", &base);
+}
+
+#[test]
+fn there_are_no_more_liars_than_faulty_replicas_unless_that_is_allowed() {
+    let base = |over_budget| {
+        let cluster = ClusterSpec { n: 7, f: 2, over_budget, ..ClusterSpec::default() };
+        Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") }
+    };
+    for name in ["byzzfuzz", "random", "two-faced", "portfolio"] {
+        let many = error(&base(false), name, &[("liars", "3")]);
+        assert!(many.starts_with(&format!("{name}: `liars=3`: more than f = 2")), "{many}");
+        super::strategy(&format!("{name} liars=3"), &base(true));
+    }
+    assert!(error(&base(true), "random", &[("liars", "8")]).contains("not a number from 1 to 7"));
 }
 
 #[test]

@@ -208,6 +208,36 @@ fn two_faced_shows_at_most_two_more_faces_of_one_replica() {
     }
 }
 
+/// By default f of them under ByzzFuzz, as its paper has it, and any number up to f elsewhere.
+#[test]
+fn as_many_lie_as_f_allows() {
+    let cluster = ClusterSpec { n: 10, f: 3, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    for (line, expected) in [
+        ("byzzfuzz", BTreeSet::from([3])),
+        ("byzzfuzz liars=2", BTreeSet::from([2])),
+        ("naive", BTreeSet::from([3])),
+        ("random", BTreeSet::from([1, 2, 3])),
+        ("random liars=1", BTreeSet::from([1])),
+        ("two-faced", BTreeSet::from([1, 2, 3])),
+        ("portfolio", BTreeSet::from([1, 2, 3])),
+    ] {
+        let mut strategy = strategy(line, &base);
+        let liars = |index| run(&mut *strategy, index).adversary.byzantine.len();
+        assert_eq!((0..200).map(liars).collect::<BTreeSet<_>>(), expected, "{line}");
+    }
+    // Each of several liars has faces and lies of its own.
+    let mut strategy = strategy("two-faced liars=3 faces=100", &base);
+    for index in 0..50 {
+        let Adversary { byzantine, faults, .. } = run(&mut *strategy, index).adversary;
+        let faces = faults.iter().filter_map(|fault| match &fault.effect {
+            Effect::Persona(face) => Some(face.of),
+            _ => None,
+        });
+        assert_eq!(faces.collect::<NodeSet>(), byzantine);
+    }
+}
+
 #[test]
 fn who_stops_starts_again_and_is_no_liar() {
     let cluster = ClusterSpec { over_budget: true, ..ClusterSpec::default() };
