@@ -33,7 +33,8 @@ pub(crate) struct Keys {
     #[serde(rename = "for", with = "clock::as_text")]
     pub(crate) time: Option<Duration>,
 
-    /// Whether a violation ends the campaign; with --bug or --expect, one of that property [default: first]
+    /// What ends the campaign early: the first violation of safety, the first of any property, or nothing; with --bug or
+    /// --expect, the first of that property [default: safety]
     #[arg(long, value_name = "WHEN", help_heading = "Budget")]
     pub(crate) until: Option<When>,
 
@@ -42,12 +43,16 @@ pub(crate) struct Keys {
     pub(crate) db: Option<PathBuf>,
 }
 
-/// Whether a violation ends a campaign.
+/// Which violation ends a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum When {
+    /// The first violation of safety; runs that do not terminate are counted
     #[default]
+    Safety,
+    /// The first violation of any property
     First,
+    /// None: all runs are executed
     Never,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     BadInput = 2,
     /// A run did not repeat itself.
     Diverged = 3,
-    /// There was nothing to run.
+    /// There was nothing to run, or nothing was decided in any run.
     NothingRan = 4,
     /// A bug of turncoat's own.
     Internal = 70,
@@ -33,7 +33,7 @@ pub(crate) enum Exit {
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0  nothing found        3  a run did not repeat    70   internal error
-  1  violation found      4  nothing ran             130  interrupted
+  1  violation found      4  nothing was tested      130  interrupted
   2  bad usage or input
 With --expect violation, 0 and 1 change places.";
 

@@ -21,6 +21,9 @@ pub(crate) fn register(own: Vec<Entry>) -> Result<()> {
             "two protocols are called `{name}`: give one of them another name"
         );
     }
+    for entry in &own {
+        entry.check_setting()?;
+    }
     let _ = OWN.set(own);
     Ok(())
 }

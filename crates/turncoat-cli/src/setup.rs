@@ -11,13 +11,15 @@ use clap::Args;
 use clap::value_parser;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use turncoat_core::assume::Assumption;
 use turncoat_core::ids::Time;
 use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Latency, Scenario, Seed};
+use turncoat_core::scenario::{Goal, Latency, Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
+use turncoat_strategies::StrategyError;
 
 use crate::config::Config;
 use crate::searcher::Searcher;
@@ -156,11 +158,11 @@ pub(crate) struct Setup {
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
 
-    /// Replicas [default: 4, or as many as the protocol needs for F]
+    /// Replicas [default: as many as the protocol needs for F, at least 4]
     #[arg(short, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(1..=64))]
     n: Option<u8>,
 
-    /// Faulty replicas to bear [default: 1, or what N allows]
+    /// Faulty replicas to tolerate [default: 1, or the most that the protocol tolerates with N]
     #[arg(short, value_name = "F", help_heading = "Cluster", value_parser = value_parser!(u8).range(0..=64))]
     f: Option<u8>,
 
@@ -172,9 +174,13 @@ pub(crate) struct Setup {
     #[arg(long, value_name = "N", help_heading = "Cluster")]
     requests: Option<u32>,
 
-    /// Allow more faulty replicas than F: a positive control
+    /// Allow more faulty replicas than F; what breaks then is reported as outside of the protocol's assumptions
     #[arg(long, help_heading = "Cluster")]
     over_budget: bool,
+
+    /// Leave an assumption of the protocol on purpose: channels, synchrony, requests; see `turncoat list assumptions PROTO`
+    #[arg(long, value_name = "ASSUMPTION,..", value_delimiter = ',')]
+    beyond: Vec<Assumption>,
 
     /// Deviations of the protocol to switch on, from `turncoat list flags PROTO`
     #[arg(long, value_name = "FLAG,..", value_delimiter = ',')]
@@ -233,6 +239,7 @@ impl Setup {
         let base = self.scenario(&entry, base, size, &paths)?;
         let prepared = Prepared { entry, base, strategy: info.name, params };
         prepared.entry.runner().validate(&prepared.base)?;
+        prepared.asks_for_something()?;
         prepared.heeds(&paths)?;
         Ok(prepared)
     }
@@ -270,6 +277,22 @@ impl Setup {
         given.map(|(path, option, _)| (path.to_owned(), option)).chain(set).collect()
     }
 
+    /// The keys of the scenario that options and configuration set, but for numbers of requests and clients, of which fewer are
+    /// as good.
+    pub(crate) fn settings(&self, config: &Config) -> Vec<String> {
+        let options = self.origins().into_iter().map(|(path, _)| path);
+        let configured = config.of_scenario().map(|(path, _)| path.to_owned());
+        let mut settings: Vec<String> = options.chain(configured).collect();
+        if self.n.is_some() {
+            settings.push("cluster.f".to_owned());
+        }
+        let fewer = ["workload.requests", "cluster.clients", "protocol.flags"];
+        settings.retain(|path| !path.starts_with("strategy.") && !fewer.contains(&path.as_str()));
+        settings.sort();
+        settings.dedup();
+        settings
+    }
+
     fn scenario(
         &self,
         entry: &Entry,
@@ -292,6 +315,9 @@ impl Setup {
         let (protocol, rest): (Vec<_>, Vec<_>) =
             paths.iter().partition(|(path, _)| path.starts_with("protocol."));
         base = protocol.into_iter().try_fold(base, |base, set| assign(&base, set))?;
+        for &assumption in &self.beyond {
+            base = entry.beyond(base, assumption)?;
+        }
         if let Some(scheduler) = &self.scheduler {
             Arc::make_mut(&mut base.scheduler).name = registry::scheduler(scheduler)?;
         }
@@ -314,7 +340,7 @@ impl Setup {
         let bound = |f| (entry.bound)(&config, f).unwrap_or_default();
         match (self.n.map(usize::from).or(n), self.f.map(usize::from).or(f)) {
             (Some(n), Some(f)) => (n, f),
-            (Some(n), None) => (n, usize::from(bound(1) <= n)),
+            (Some(n), None) => (n, (1..=n).take_while(|&f| bound(f) <= n).last().unwrap_or(0)),
             (None, Some(f)) => (bound(f), f),
             (None, None) => (bound(base.cluster.f).max(base.cluster.n), base.cluster.f),
         }
@@ -345,9 +371,21 @@ impl Prepared {
         turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
     }
 
+    /// Whether clients ask for anything, or replicas have something to decide: a run of nothing tests nothing.
+    fn asks_for_something(&self) -> Result<()> {
+        let (entry, base) = (&self.entry, &self.base);
+        if base.workload.requests == 0 && base.workload.goal != Goal::None {
+            bail!("nothing to decide: `--requests` is at least 1");
+        }
+        if base.cluster.clients == 0 && !entry.stream && base.workload.goal != Goal::None {
+            bail!("nobody asks for anything: {} needs a client, so `--clients` is at least 1", entry.name);
+        }
+        Ok(())
+    }
+
     /// Whether the strategy leaves what `--set` says of the adversary and the scheduler as it is.
     fn heeds(&self, paths: &Assignments) -> Result<()> {
-        let mut strategy = self.make(&self.base).map_err(|error| anyhow!(error))?;
+        let mut strategy = self.make(&self.base).map_err(|error| self.unfit(error))?;
         let draw = |i| strategy.next(i, &mut Rng::new(i, Purpose::Strategy)).to_table();
         let (given, drawn) = (self.base.to_table(), (0..DRAWS).map(draw).collect::<Vec<_>>());
         for (path, text) in paths {
@@ -361,6 +399,25 @@ impl Prepared {
             }
         }
         Ok(())
+    }
+
+    /// Why the strategy cannot be made, in words of the cluster if that is why.
+    fn unfit(&self, error: BoxError) -> anyhow::Error {
+        if !matches!(error.downcast_ref(), Some(StrategyError::NobodyMayLie { .. })) {
+            return anyhow!(error);
+        }
+        let (name, n) = (self.entry.name, self.base.cluster.n);
+        let mut config = self.entry.preset.clone();
+        config.extend(self.base.protocol.config.clone());
+        match (self.entry.bound)(&config, 1) {
+            Some(bound) if bound > n => {
+                anyhow!("{name} with {n} replicas tolerates no fault: use n >= {bound}, or --over-budget")
+            }
+            _ => anyhow!(
+                "{} needs a Byzantine replica, and f = 0: use f >= 1, or --over-budget",
+                self.strategy
+            ),
+        }
     }
 
     /// The strategy with some parameters more.

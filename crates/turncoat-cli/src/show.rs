@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 use serde::Serialize;
+use turncoat_core::assume::Breach;
 use turncoat_core::outcome::{End, Injected, Outcome, Violation};
 use turncoat_core::record::Recording;
 use turncoat_core::runner::Entry;
@@ -25,6 +26,7 @@ pub(crate) struct Shown<'a> {
     commits: u32,
     calm: bool,
     over_budget: bool,
+    breaches: &'a [Breach],
     injected: Injected,
     marks: Vec<&'static str>,
     fingerprint: Seed,
@@ -45,6 +47,7 @@ impl<'a> Shown<'a> {
             commits: outcome.commits,
             calm: outcome.calm,
             over_budget: outcome.over_budget,
+            breaches: &outcome.breaches,
             injected: outcome.injected,
             marks: marks.map(|(_, &name)| name).collect(),
             fingerprint: Seed(outcome.fingerprint),
@@ -71,8 +74,8 @@ impl<'a> Shown<'a> {
                 "{faults} faults matched, {dropped} lost, {held} held, {mutated} changed, {accepted} accepted"
             ),
         )?;
-        if self.over_budget {
-            row("budget", "exceeded: more replicas are faulty than the protocol promises to bear")?;
+        for breach in self.breaches {
+            row("outside", format_args!("{}: {breach}", breach.assumption))?;
         }
         if !self.marks.is_empty() {
             row("marks", self.marks.join(", "))?;

@@ -1,7 +1,8 @@
 //! What came out of a campaign, for people and for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -34,6 +35,12 @@ pub(crate) struct Tally<'a> {
     pub(crate) space: Option<Space>,
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
+    /// The known bugs that such a protocol has.
+    pub(crate) known: Vec<Arc<str>>,
+    /// Of the first violations, the known bug that each shows.
+    pub(crate) shown: BTreeMap<Property, Arc<str>>,
+    /// Whether a search for safety alone.
+    pub(crate) safety_only: bool,
     /// Where it was saved.
     pub(crate) files: BTreeMap<Property, Filed>,
     /// What shrinking it came to.
@@ -76,6 +83,39 @@ impl Tally<'_> {
         self.summary.first.iter().map(words).collect()
     }
 
+    /// The same of the first violations outside of what the protocol assumes.
+    fn found_outside(&self) -> BTreeMap<Property, String> {
+        self.summary.first_outside.iter().map(|(&property, finding)| (property, violated(finding))).collect()
+    }
+
+    /// What was found, as far as it counts: whoever expects a violation is content with one outside of the assumptions.
+    pub(crate) fn counted(&self, expect: Option<Wanted>) -> BTreeMap<Property, String> {
+        let mut found = if expect.is_some() { self.found_outside() } else { BTreeMap::new() };
+        found.extend(self.found());
+        found
+    }
+
+    /// What was not tested, if that is most of it.
+    pub(crate) fn untested(&self) -> Option<String> {
+        let Summary { runs, undecided, cut_short, disturbed, ends, .. } = &self.summary;
+        let limits = ends.limits.keys().copied().collect::<Vec<_>>().join(", ");
+        let (of, cut, kind) = match self.safety_only {
+            true => (*runs, cut_short.runs, ""),
+            false => (runs - disturbed, cut_short.undisturbed, "fault-free "),
+        };
+        if *runs > 0 && undecided == runs {
+            Some(format!("NOTHING TESTED: no correct replica decided anything in {}", counted(*runs, "run")))
+        } else if cut * 20 > of {
+            Some(format!(
+                "LITTLE TESTED: {cut} of {} ended at a limit ({limits}) before any replica decided: raise it with \
+                 `--set limits.NAME=...`",
+                counted(of, &format!("{kind}run"))
+            ))
+        } else {
+            None
+        }
+    }
+
     /// The command that runs the first violation of a property again.
     pub(crate) fn replay(&self, property: Property) -> Option<String> {
         self.files.get(&property).map(|filed| format!("{} replay {}", again::program(), filed.path.display()))
@@ -83,7 +123,7 @@ impl Tally<'_> {
 
     /// All that was asked, for machines.
     pub(crate) fn cases(&self, expect: Option<Wanted>) -> Cases {
-        let found = self.found();
+        let found = self.counted(expect);
         let broken = |name: String, why: String| Case {
             class: self.strategy.to_owned(),
             name,
@@ -97,7 +137,7 @@ impl Tally<'_> {
             (self.summary.runs == 0).then(|| broken("campaign".to_owned(), "nothing ran".to_owned()));
         let runs = self.summary.runs;
         let clean = match found.is_empty() {
-            true => format!("no violation in {runs} runs"),
+            true => format!("no violation in {}", counted(runs, "run")),
             false => found.values().cloned().collect::<Vec<_>>().join("\n"),
         };
         let cases = expect::cases(expect, self.strategy, &found)
@@ -144,7 +184,15 @@ impl Tally<'_> {
             })),
             "violating": self.summary.violating,
             "violations": violations,
+            "outside": self.outside(),
             "first": firsts,
+            "first_outside": self.found_outside().into_iter()
+                .map(|(property, words)| (property.name().to_owned(), Value::from(words)))
+                .collect::<Map<_, _>>(),
+            "untested": self.untested(),
+            "known_bugs": self.known,
+            "shown_bugs": self.shown,
+            "undecided": self.summary.undecided,
             "steps": steps,
             "deliveries": deliveries,
             "commits": self.summary.commits,
@@ -170,21 +218,35 @@ impl Tally<'_> {
         Ok(out::json("summary", body)?)
     }
 
+    /// How often each property was violated outside of each assumption.
+    fn outside(&self) -> Map<String, Value> {
+        let mut outside = Map::new();
+        for (&(property, assumption), &count) in &self.summary.outside {
+            let by = outside.entry(property.name()).or_insert_with(|| json!({}));
+            by[assumption.name()] = count.into();
+        }
+        outside
+    }
+
     /// Prints the summary for people.
     pub(crate) fn print(&self) -> Result<()> {
+        if let Some(untested) = self.untested() {
+            out::line(untested)?;
+        }
         let Summary { runs, violations, first, deliveries, injected, ends, marks, .. } = &self.summary;
         let per_run = |count: u64| count as f64 / *runs as f64;
         let share = |count: u64| format!("{:.1} %", 100.0 * per_run(count));
         out::line(format_args!(
-            "{}, {}, {}: {runs} runs in {:.2} s ({}, {}), seed {}, {} threads",
+            "{}, {}, {}: {} in {:.2} s ({}, {}), seed {}, {}",
             self.entry.name,
             self.strategy,
             self.scheduler,
+            counted(*runs, "run"),
             self.seconds,
             rate(*runs as f64 / self.seconds, "runs"),
             rate(*deliveries as f64 / self.seconds, "deliveries"),
             self.seed,
-            self.jobs
+            counted(self.jobs as u64, "thread")
         ))?;
         if *runs == 0 {
             return Ok(());
@@ -195,6 +257,10 @@ impl Tally<'_> {
         let counts =
             violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
         row("violations", none_or(&counts.collect::<Vec<_>>()))?;
+        for (&(property, assumption), &count) in &self.summary.outside {
+            let text = format!("{property} {count} ({}), after breaking `{assumption}`", share(count));
+            row("outside", text)?;
+        }
         row(
             "faults",
             format_args!(
@@ -213,26 +279,60 @@ impl Tally<'_> {
         let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
         row("marks", none_or(&marks.collect::<Vec<_>>()))?;
         row("fingerprint", Seed(self.summary.fingerprint))?;
-        for (property, finding) in first {
+        let worst = Property::WORST_FIRST.into_iter();
+        let worst_first = worst.filter_map(|property| Some((property, first.get(&property)?)));
+        for (property, finding) in worst_first {
             out::line(violated(finding))?;
-            if let Some(Filed { path, how }) = self.files.get(property) {
+            if let Some(bug) = self.shown.get(&property) {
+                out::line(format_args!("  matches the known bug {bug}"))?;
+            }
+            if let Some(Filed { path, how }) = self.files.get(&property) {
                 let known = if *how == How::Known { ", which is no larger" } else { "" };
                 out::line(format_args!("  saved as {}{known}", path.display()))?;
             }
-            if let Some(report) = self.shrunk.get(property) {
+            if let Some(report) = self.shrunk.get(&property) {
                 out::line(format_args!("  {report}"))?;
             }
         }
-        if first.is_empty() {
-            out::line(format_args!("no violation in {runs} runs"))?;
+        for finding in self.summary.first_outside.values() {
+            out::line(format_args!("outside: {}", violated(finding)))?;
         }
-        Ok(())
+        if first.is_empty() {
+            out::line(format_args!("no violation in {}", counted(*runs, "run")))?;
+        }
+        self.print_known()
+    }
+
+    /// Which bugs are known of such a protocol, and whether they showed.
+    fn print_known(&self) -> Result<()> {
+        if self.known.is_empty() {
+            return Ok(());
+        }
+        let bugs = counted(self.known.len() as u64, "known bug");
+        let (name, shown) = (self.entry.name, self.shown.values().collect::<BTreeSet<_>>());
+        let program = again::program();
+        let example = self.known.iter().find(|bug| !shown.contains(bug)).unwrap_or(&self.known[0]);
+        out::line(format_args!("{name} has {bugs}: {}", self.known.join(", ")))?;
+        let showed = match shown.is_empty() {
+            true => "None of them showed".to_owned(),
+            false => {
+                let shown = shown.iter().map(|bug| &***bug).collect::<Vec<_>>();
+                format!("Of those {} showed", shown.join(", "))
+            }
+        };
+        Ok(out::line(format_args!("{showed}; to hunt one: {program} fuzz --bug {example}"))?)
     }
 }
 
+/// A number of things.
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{s}")
+}
+
 fn violated(Finding { index, violation, .. }: &Finding) -> String {
-    let Violation { property, step, detail, .. } = violation;
-    format!("{property} violated in run {index} at step {step}: {detail}")
+    let Violation { property, step, .. } = violation;
+    format!("{property} violated in run {index} at step {step}: {}", violation.words())
 }
 
 /// Which of all scenarios were run.

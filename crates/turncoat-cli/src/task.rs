@@ -21,6 +21,8 @@ pub(crate) struct Task {
     pub(crate) entry: Entry,
     /// The fixed part of all scenarios.
     pub(crate) base: Scenario,
+    /// The keys of it that somebody has set, which shrinking leaves as they are.
+    pub(crate) settings: Vec<String>,
     pub(crate) searcher: Searcher,
     pub(crate) seed: Seed,
     pub(crate) runs: Option<u64>,
@@ -64,6 +66,7 @@ impl Task {
             until: match self.until {
                 Ends::Never => Until::Never,
                 Ends::First => Until::First,
+                Ends::Safety => Until::Safety,
                 Ends::Property(_) | Ends::Bug(_) => Until::Shown(&shown),
             },
             stop: stop.flag(),
@@ -118,6 +121,7 @@ impl Task {
             label: Label { experiment, variant, row, target },
             entry: registry::protocol(&campaign.protocol)?,
             base: Scenario::parse(&campaign.base)?,
+            settings: Vec::new(),
             searcher: Searcher { strategy: registry::strategy(&campaign.strategy)?.name, params },
             seed: campaign.seed,
             runs: campaign.wanted,

@@ -74,6 +74,17 @@ impl Property {
 }
 
 impl Property {
+    /// All of them, the worst to lose first.
+    pub const WORST_FIRST: [Self; 7] = [
+        Self::Agreement,
+        Self::ClientAgreement,
+        Self::Validity,
+        Self::Integrity,
+        Self::Crashed,
+        Self::Custom,
+        Self::Termination,
+    ];
+
     /// Whether it says that nothing bad happens, not that something good does in the end.
     pub const fn is_safety(self) -> bool {
         !matches!(self, Self::Termination)
@@ -156,6 +167,8 @@ pub struct Injected {
     pub faults: u32,
     /// Lost, omissions included.
     pub dropped: u32,
+    /// Of those, messages between correct nodes that the network lost.
+    pub lost: u32,
     /// Held back for a while.
     pub held: u32,
     /// Sent with other content than the sender's code wrote.

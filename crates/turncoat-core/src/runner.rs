@@ -204,8 +204,7 @@ impl Entry {
     /// # Panics
     /// If the protocol's [`Protocol::SETTING`] is not right, which [`Entry::check_setting`] tells.
     pub fn scenario(&self) -> Scenario {
-        let setting = self.read_setting().unwrap_or_else(|error| panic!("{error}"));
-        self.within(setting, &[])
+        self.read_setting().unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Whether the protocol's [`Protocol::SETTING`] is right.
@@ -213,13 +212,26 @@ impl Entry {
     /// # Errors
     /// If it is not the text of a scenario, or such a scenario cannot run.
     pub fn check_setting(&self) -> Result<(), ScenarioError> {
-        let scenario = self.within(self.read_setting()?, &[]);
+        let mut scenario = self.read_setting()?;
+        // Of the size that the command would take, too.
+        let cluster = Arc::make_mut(&mut scenario.cluster);
+        cluster.n = cluster.n.max((self.bound)(&self.preset, cluster.f).unwrap_or_default());
         self.runner().validate(&scenario).map_err(|error| self.bad_setting(&error))
     }
 
+    /// The setting of the protocol, in a network as the protocol assumes it.
     fn read_setting(&self) -> Result<Scenario, ScenarioError> {
         let text = format!("schema = {SCHEMA}\n[protocol]\nname = \"{}\"\n{}", self.name, self.setting);
-        Scenario::parse(&text).map_err(|error| self.bad_setting(&error))
+        let mut scenario = Scenario::parse(&text).map_err(|error| self.bad_setting(&error))?;
+        let network = Arc::make_mut(&mut scenario.network);
+        match self.assumptions(&Scenario::new(self.name)).channels {
+            Channels::FairLossy => {}
+            Channels::Reliable => network.loss = Loss::Hold,
+            Channels::Synchronous(_) => {
+                (network.gst, network.loss) = (Some(Gst::Time(Time(0))), Loss::Hold);
+            }
+        }
+        Ok(scenario)
     }
 
     fn bad_setting(&self, error: &ScenarioError) -> ScenarioError {
@@ -233,23 +245,46 @@ impl Entry {
         (self.assumes)(&config).unwrap_or_default()
     }
 
-    /// The scenario with a network as the protocol assumes it, but for the assumptions that are to be left.
-    #[must_use]
-    pub fn within(&self, mut scenario: Scenario, beyond: &[Assumption]) -> Scenario {
-        let channels = self.assumptions(&scenario).channels;
-        let network = Arc::make_mut(&mut scenario.network);
-        match channels {
-            Channels::FairLossy => {}
-            Channels::Reliable if beyond.contains(&Assumption::Channels) => network.loss = Loss::Drop,
-            Channels::Reliable => network.loss = Loss::Hold,
-            Channels::Synchronous(_) if beyond.contains(&Assumption::Synchrony) => {
-                (network.gst, network.loss) = (None, Loss::Drop);
+    /// The scenario in a world that the protocol does not assume.
+    ///
+    /// # Errors
+    /// If the protocol assumes no such thing, or other keys of the scenario say so.
+    pub fn beyond(&self, mut scenario: Scenario, assumption: Assumption) -> Result<Scenario, ScenarioError> {
+        let assumed = self.assumptions(&scenario);
+        let name = self.name;
+        let why = match (assumption, assumed.channels) {
+            (Assumption::Channels, Channels::Reliable) => {
+                Arc::make_mut(&mut scenario.network).loss = Loss::Drop;
+                return Ok(scenario);
             }
-            Channels::Synchronous(_) => {
-                (network.gst, network.loss) = (Some(Gst::Time(Time(0))), Loss::Hold);
+            (Assumption::Synchrony, Channels::Synchronous(_)) => {
+                let network = Arc::make_mut(&mut scenario.network);
+                (network.gst, network.bound, network.loss) = (None, None, Loss::Drop);
+                return Ok(scenario);
             }
-        }
-        scenario
+            (Assumption::Requests, _) if assumed.one_request => {
+                let workload = Arc::make_mut(&mut scenario.workload);
+                // Twice as often as a request is sent again.
+                workload.every.get_or_insert(Time((workload.timeout.0 / 2).max(1)));
+                return Ok(scenario);
+            }
+            (Assumption::Channels, Channels::FairLossy) => {
+                format!(
+                    "{name} assumes that messages may be lost until the network stabilises, and strategies lose them"
+                )
+            }
+            (Assumption::Channels, Channels::Synchronous(_)) => {
+                format!("{name} assumes that messages arrive in time: leave `synchrony`")
+            }
+            (Assumption::Synchrony, _) => format!("{name} does not assume that messages arrive in time"),
+            (Assumption::Requests, _) => format!("{name} allows clients several requests at a time"),
+            (Assumption::Budget, _) => "use --over-budget, with more liars than f".to_owned(),
+            (Assumption::Clients, _) => "name a client in `adversary.byzantine` of a scenario".to_owned(),
+            (Assumption::Trust, _) => {
+                "give lists in `cluster.trust`, as in `--set cluster.trust=bf60`".to_owned()
+            }
+        };
+        Err(ScenarioError::Invalid(format!("beyond `{assumption}`: {why}")))
     }
 
     /// A run of a scenario in somebody's hands, before its first event. What the adversary's faults do to messages, they

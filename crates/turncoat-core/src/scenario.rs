@@ -479,7 +479,7 @@ impl Default for Adversary {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
-    /// Events. By default 20000, and 20 more for each request and pair of replicas.
+    /// Events. By default 20000, and 20 more for each request and pair of replicas; 4 n, where there are more than 16.
     #[serde(serialize_with = "capped_if_any", skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
     /// Messages in flight at one time. By default 20000, and more for more than 20 replicas: two for each triple of them.

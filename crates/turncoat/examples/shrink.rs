@@ -135,11 +135,11 @@ fn case(subject: &Subject, runs: u64, found: Found) -> Option<Case> {
         return None;
     }
     let clock = cpu();
-    let shrunk = shrink(&subject.entry, &scenario, Keep::Same, budget).expect("it violates something");
+    let shrunk = shrink(&subject.entry, &scenario, Keep::Same, &[], budget).expect("it violates something");
     let seconds = cpu() - clock;
     let text = Scenario::parse(&shrunk.scenario.to_toml()).expect("a scenario");
     let outcome = subject.entry.runner().execute(&text).expect("it runs");
-    let again = shrink(&subject.entry, &text, Keep::Same, budget).expect("it violates something");
+    let again = shrink(&subject.entry, &text, Keep::Same, &[], budget).expect("it violates something");
     Some(Case {
         subject: format!("{}, {runs} runs", subject.name),
         strategy,

@@ -232,8 +232,9 @@ impl Fuzzer {
     /// What was found, made small if it can be.
     fn small(&self, Finding { scenario, violation, fingerprint, .. }: &Finding) -> Scenario {
         let scenario = files::expecting(scenario, Some(violation), *fingerprint);
+        let settings: Vec<String> = self.set.keys().filter(|path| path.contains('.')).cloned().collect();
         let budget = Budget { executions: EXECUTIONS, stop: &AtomicBool::new(false) };
-        let shrunk = shrink(&self.entry, &scenario, Keep::Same, budget);
+        let shrunk = shrink(&self.entry, &scenario, Keep::Same, &settings, budget);
         shrunk.map_or(scenario, |shrunk| shrunk.scenario)
     }
 }

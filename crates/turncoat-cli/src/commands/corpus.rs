@@ -178,7 +178,7 @@ fn case(entry: &Judged) -> Case {
     let class = entry.scenario.as_ref().map_or("foreign", |(entry, _)| entry.name).to_owned();
     let Judged { path, standing, why, .. } = entry;
     let verdict = match standing {
-        Standing::Fixed => Verdict::Passed,
+        Standing::Fixed | Standing::Outside => Verdict::Passed,
         Standing::Fails => Verdict::Failed(format!("{why}\n{} replay {}", again::program(), path.display())),
         Standing::Changed | Standing::Stale | Standing::Foreign => {
             Verdict::Broken(format!("{}: {why}", standing.name()))
@@ -205,7 +205,7 @@ fn add(paths: &[PathBuf], folder: &Folder, automatic: &Automatic, json: bool) ->
         let budget = automatic.budget().filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
             let (violation, fingerprint) = (&shown.violation, shown.outcome.fingerprint);
-            shrink::found(&entry, &bare, violation, fingerprint, &stop.next_within(time))
+            shrink::found(&entry, &bare, violation, fingerprint, &[], &stop.next_within(time))
         });
         let (small, report) = match shrunk {
             Some((shrunk, report)) => {

@@ -122,6 +122,7 @@ impl Subject {
                 let base = bug.base()?;
                 searcher.make(&base).map_err(|error| anyhow!(error))?;
                 tasks.push(Task {
+                    settings: Vec::new(),
                     label: Label {
                         experiment: "suite".to_owned(),
                         variant: bug.id.clone(),

@@ -178,6 +178,7 @@ impl Subject {
             let strategy = registry::strategy(&cell.strategy)
                 .with_context(|| format!("{file}: {}, {}", cell.variant, cell.row))?;
             Ok(Task {
+                settings: Vec::new(),
                 label: Label {
                     experiment: self.name.clone(),
                     variant: cell.variant,

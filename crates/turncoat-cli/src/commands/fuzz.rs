@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::ArgGroup;
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
+use turncoat_core::scenario::Goal;
 use turncoat_core::strategy::Space;
 use turncoat_lab::campaign::Campaign;
 use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
+use turncoat_lab::suspects::OTHER;
 
 use crate::campaign::{Keys, When};
 use crate::cases::Cases;
@@ -134,6 +137,7 @@ impl Subject {
                 row: searcher.label(),
                 target: target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
             },
+            settings: self.setup.settings(&config),
             entry: prepared.entry,
             base: prepared.base,
             searcher,
@@ -141,9 +145,10 @@ impl Subject {
             runs: keys.runs,
             until: match (keys.until.unwrap_or_default(), bug, wanted) {
                 (When::Never, ..) => Ends::Never,
-                (When::First, Some(bug), _) => Ends::Bug(bug.id),
-                (When::First, None, Some(property)) => Ends::Property(property),
+                (_, Some(bug), _) => Ends::Bug(bug.id),
+                (_, None, Some(property)) => Ends::Property(property),
                 (When::First, None, None) => Ends::First,
+                (When::Safety, None, None) => Ends::Safety,
             },
             suspects: if self.identify { Suspected::All } else { Suspected::Nobody },
         };
@@ -199,7 +204,8 @@ fn run(
     let drawn = (0..100).map_while(|index| campaign.scenario_of(index).ok());
     let schedulers: BTreeSet<_> = drawn.map(|scenario| scenario.scheduler.name).collect();
     let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
-    let (files, shrunk) = save(entry, &summary, &args.corpus.path, args.automatic.budget(), stop);
+    let (known, shown) = known_bugs(task, &summary)?;
+    let (files, shrunk) = save(task, &summary, &args.corpus.path, args.automatic.budget(), stop);
     let tally = Tally {
         entry,
         strategy,
@@ -208,6 +214,9 @@ fn run(
         jobs: campaign.jobs,
         seconds,
         interrupted: stop.interrupted(),
+        known,
+        shown,
+        safety_only: task.base.workload.goal == Goal::None,
         files,
         shrunk,
         unrepeatable: unrepeatable(entry, &summary),
@@ -226,21 +235,40 @@ fn run(
     reported.map(|()| exit)
 }
 
+/// The bugs of the suite that such a protocol has, and those that the first violations show.
+fn known_bugs(task: &Task, summary: &Summary) -> Result<(Vec<Arc<str>>, BTreeMap<Property, Arc<str>>)> {
+    let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
+    let known = suspects.ids(&task.base);
+    let mut shown = BTreeMap::new();
+    let mut runner = task.entry.runner();
+    for (&property, Finding { scenario, violation, .. }) in &summary.first {
+        if known.is_empty() {
+            break;
+        }
+        let outcome = runner.execute(scenario)?;
+        let names = suspects.name(scenario, &outcome, &mut *runner)?;
+        let place = outcome.violations.iter().position(|found| found == violation);
+        let name = place.and_then(|place| names.get(place)).filter(|name| ***name != *OTHER);
+        shown.extend(name.map(|name| (property, Arc::clone(name))));
+    }
+    Ok((known, shown))
+}
+
 /// Saves the first violation of each property, shrunk if there is time for it. What cannot be saved was found
 /// nevertheless.
 fn save(
-    entry: &Entry,
+    Task { entry, settings, .. }: &Task,
     summary: &Summary,
     folder: &Path,
     budget: Option<Duration>,
     stop: &Stop,
 ) -> (BTreeMap<Property, Filed>, BTreeMap<Property, Report>) {
     let (mut files, mut reports) = (BTreeMap::new(), BTreeMap::new());
-    for (&property, finding) in &summary.first {
+    for (&property, finding) in summary.first_outside.iter().chain(&summary.first) {
         let Finding { scenario, violation, fingerprint, index } = finding;
         let budget = budget.filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
-            shrink::found(entry, scenario, violation, *fingerprint, &stop.next_within(time))
+            shrink::found(entry, scenario, violation, *fingerprint, settings, &stop.next_within(time))
         });
         let saved = match &shrunk {
             Some((Shrunk { scenario: small, .. }, _)) => {
@@ -280,7 +308,7 @@ fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
     for run in &tally.unrepeatable {
         out::log(format_args!("diverged: run {run} was another one when it was run again"));
     }
-    if let Some(unmet) = expect.and_then(|expect| expect::unmet(expect, &tally.found())) {
+    if let Some(unmet) = expect.and_then(|expect| expect::unmet(expect, &tally.counted(Some(expect)))) {
         out::log(unmet);
     }
     let earliest = tally.summary.earliest().map(|finding| finding.violation.property);
@@ -296,6 +324,8 @@ fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
             out::log("nothing ran");
             Exit::NothingRan
         }
+        // Whatever else the runs came to, they tested nothing.
+        (false, runs) if tally.summary.undecided == runs && exit == Exit::Clean => Exit::NothingRan,
         (false, _) => exit,
     }
 }
@@ -321,6 +351,7 @@ mod tests {
                 slot: None,
                 step: 1,
                 detail: String::new(),
+                outside: None,
             };
             let finding = Finding { index: 7, violation, scenario: scenario.clone(), fingerprint };
             Summary { first: [(property, finding)].into(), ..Summary::default() }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use turncoat_core::assume::Assumption;
 use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Property;
 use turncoat_core::part::Scope;
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     /// What to list [default: protocols, strategies, schedulers, checkers]
     what: Option<What>,
 
-    /// The protocol whose mutations or flags to list
+    /// The protocol whose mutations, flags or assumptions to list
     #[arg(value_name = "PROTO")]
     protocol: Option<String>,
 
@@ -46,6 +47,8 @@ enum What {
     Mutations,
     /// The deviations of PROTO that can be switched on
     Flags,
+    /// What PROTO assumes: outside of it, nothing is a bug
+    Assumptions,
     /// The suite of known bugs, each with the property that it violates
     Bugs,
     /// Tables of papers that can be run again
@@ -87,8 +90,10 @@ pub(crate) fn list(args: &Args) -> Result<Exit> {
 }
 
 fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)> {
-    if let (Some(protocol), false) = (protocol, matches!(what, What::Mutations | What::Flags)) {
-        bail!("`{protocol}` is one too many: only `list mutations` and `list flags` are about a protocol");
+    if let (Some(protocol), false) =
+        (protocol, matches!(what, What::Mutations | What::Flags | What::Assumptions))
+    {
+        bail!("`{protocol}` is one too many: only mutations, flags and assumptions are those of a protocol");
     }
     let entry = |title: &str| {
         let of = protocol
@@ -130,6 +135,16 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
         What::Flags => {
             let flags = entry("flags")?.flags;
             ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about)).collect())
+        }
+        What::Assumptions => {
+            let entry = entry("assumptions")?;
+            let base = entry.scenario();
+            let bound = (entry.bound)(&entry.preset, 1).unwrap_or_default();
+            let budget = format!("At most f replicas are faulty; it takes {bound} replicas to tolerate one.");
+            let budget = Item::plain(Assumption::Budget.name(), &budget);
+            let others = entry.assumptions(&base).sentences();
+            let others = others.iter().map(|(assumption, text)| Item::plain(assumption.name(), text));
+            ("assumptions", [budget].into_iter().chain(others).collect())
         }
         What::Bugs => ("bugs", Rows::embedded().bugs(&[])?.iter().map(Item::bug).collect()),
     })

@@ -94,7 +94,11 @@ impl Report {
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { before, after, seconds, .. } = self;
-        write!(f, "shrunk {} to {} events", before.events, after.events)?;
+        match after.events < before.events {
+            true => write!(f, "shrunk from {} to {} events", before.events, after.events)?,
+            false => write!(f, "shrunk")?,
+        }
+        // What was left to chance may need words.
         for (name, before, after) in [
             ("faults", before.faults, after.faults),
             ("steps of a script", before.actions, after.actions),
@@ -104,6 +108,7 @@ impl std::fmt::Display for Report {
             match before == after {
                 true if after == 0 => {}
                 true => write!(f, ", {after} {name}")?,
+                false if after > before => {}
                 false => write!(f, ", {before} to {after} {name}")?,
             }
         }
@@ -128,7 +133,7 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
         What::Any => Keep::Any,
     };
     let clock = Stopwatch::start();
-    let shrunk = shrink::shrink(&entry, &scenario, keep, budget).with_context(in_file)?;
+    let shrunk = shrink::shrink(&entry, &scenario, keep, &[], budget).with_context(in_file)?;
     let report = Report::new(&shrunk, clock);
     for step in &shrunk.steps {
         let Step { words, executions } = step;
@@ -162,18 +167,19 @@ fn beside(file: &Path) -> PathBuf {
     file.with_extension("min.toml")
 }
 
-/// Shrinks what was found, for some time; what cannot be shrunk stays as it is.
+/// Shrinks what was found, for some time; what cannot be shrunk stays as it is, and so do these settings.
 pub(crate) fn found(
     entry: &turncoat_core::runner::Entry,
     scenario: &Scenario,
     violation: &Violation,
     fingerprint: u64,
+    settings: &[String],
     stop: &Stop,
 ) -> Option<(Shrunk, Report)> {
     let clock = Stopwatch::start();
     let scenario = files::expecting(scenario, Some(violation), fingerprint);
     let budget = Budget { executions: EXECUTIONS, stop: stop.flag() };
-    let shrunk = shrink::shrink(entry, &scenario, Keep::Same, budget).ok()?;
+    let shrunk = shrink::shrink(entry, &scenario, Keep::Same, settings, budget).ok()?;
     let report = Report::new(&shrunk, clock);
     Some((shrunk, report))
 }

@@ -184,6 +184,7 @@ impl Tuning<'_> {
             target: self.target.map_or_else(|| "any".to_owned(), |property| property.to_string()),
         };
         let task = Task {
+            settings: Vec::new(),
             label,
             entry: entry.clone(),
             base: base.clone(),
@@ -199,7 +200,7 @@ impl Tuning<'_> {
         };
         let found = match &self.target {
             None => summary.violating,
-            Some(property) => summary.violations.get(property).copied().unwrap_or(0),
+            Some(property) => summary.runs_with(*property),
         };
         Ok(Some(Rate::new(found, summary.runs)))
     }

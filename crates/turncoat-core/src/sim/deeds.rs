@@ -153,8 +153,8 @@ impl<P: Protocol> Sim<P> {
         }
         let kind = msg.kind();
         let payload = self.slab.insert(msg);
-        self.injected.mutated += 1;
         for dst in to.iter() {
+            self.injected.mutated += 1;
             self.slab.hold(payload);
             let header = self.header(src, dst, payload, kind, Content::Lie);
             self.push_copy(header, Time(0), None);

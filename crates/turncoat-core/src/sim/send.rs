@@ -228,6 +228,7 @@ impl<P: Protocol> Sim<P> {
     /// The network has lost a copy: may that be?
     fn note_loss(&mut self, header: &Header) {
         if self.both_correct(header) {
+            self.injected.lost += 1;
             let Header { src, dst, payload, .. } = *header;
             let (src, dst) = (self.io.seats.name(src), self.io.seats.name(dst));
             let slab = &self.slab;
@@ -374,6 +375,7 @@ impl<P: Protocol> Sim<P> {
         let missed = std::mem::take(&mut self.missed[seat.index()]);
         if missed > 0 && self.io.ledger.correct().contains(seat) {
             let name = self.io.seats.name(seat);
+            self.injected.lost += missed;
             self.world.lost(missed, self.calm, self.io.step, || format!("sent to {name} while it was down"));
         }
         let mail = std::mem::take(&mut self.mail);

@@ -70,9 +70,10 @@ impl<P: Protocol> Sim<P> {
         self.cluster.trust = cluster.trust.sets(cluster.n)?;
         self.limits = scenario.limits.clone();
         self.steps = self.limits.steps.unwrap_or_else(|| {
-            // A request costs a few messages on each link.
-            let links = (cluster.n * cluster.n) as u64;
-            20_000 + 20 * links * u64::from(scenario.workload.requests)
+            // A request costs a few messages on each link; where everybody passes on what everybody says, more in large clusters.
+            let n = cluster.n as u64;
+            let per_link = if n <= 16 { 20 } else { 4 * n };
+            20_000 + per_link * n * n * u64::from(scenario.workload.requests)
         });
         self.in_flight = self.limits.in_flight.unwrap_or_else(|| {
             // Where everybody passes on what everybody says, that many are in flight for one vote.

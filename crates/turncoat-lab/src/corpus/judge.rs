@@ -42,6 +42,8 @@ pub fn differences(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
 pub enum Standing {
     /// It violates what it did, in the same run.
     Fails,
+    /// So it does, but only after the run has broken an assumption of the protocol.
+    Outside,
     /// It violates something, but is not the run that was saved.
     Changed,
     /// It violates nothing any more.
@@ -54,12 +56,14 @@ pub enum Standing {
 
 impl Standing {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Fails, Self::Changed, Self::Fixed, Self::Stale, Self::Foreign];
+    pub const ALL: [Self; 6] =
+        [Self::Fails, Self::Outside, Self::Changed, Self::Fixed, Self::Stale, Self::Foreign];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fails => "fails",
+            Self::Outside => "outside",
             Self::Changed => "changed",
             Self::Fixed => "fixed",
             Self::Stale => "stale",
@@ -140,7 +144,9 @@ pub fn run_again(path: &Path, entry: &Entry, scenario: Scenario) -> Judged {
                     (Standing::Fixed, format!("no longer violates {what}"), None)
                 }
                 Some(shown) if differs.is_empty() => {
-                    (Standing::Fails, shown.violation.to_string(), Some(shown))
+                    let inside = shown.violation.inside();
+                    let standing = if inside { Standing::Fails } else { Standing::Outside };
+                    (standing, shown.violation.to_string(), Some(shown))
                 }
                 Some(shown) => {
                     let why = format!("{}; {}", shown.violation, differs.join("; "));

@@ -12,10 +12,12 @@ use super::Shrinker;
 pub(super) const SEEDS: u64 = 64;
 
 /// Keys that other passes see to, or that say what the scenario is about.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 11] = [
     "cluster.n",
     "cluster.f",
     "cluster.clients",
+    "cluster.trust",
+    "network.loss",
     "workload.requests",
     "scheduler.name",
     "scheduler.script",
@@ -27,7 +29,7 @@ const KEPT: [&str; 9] = [
 impl Shrinker<'_> {
     pub(super) fn fewer_requests(&mut self) {
         let requests = self.best.workload.requests;
-        for fewer in 0..requests.min(8) {
+        for fewer in 1..requests.min(8) {
             let mut candidate = self.best.clone();
             Arc::make_mut(&mut candidate.workload).requests = fewer;
             if self.attempt(candidate, || format!("{fewer} requests instead of {requests}")) {
@@ -82,7 +84,8 @@ impl Shrinker<'_> {
             for (key, value) in keys {
                 let path = format!("{section}.{key}");
                 let usual = default.get(section).and_then(|section| section.get(key));
-                let kept = section == "protocol" && key == "flags" || KEPT.contains(&path.as_str());
+                let flags = section == "protocol" && key == "flags";
+                let kept = flags || KEPT.contains(&path.as_str()) || self.model.is_set(&path);
                 if kept || usual == Some(value) {
                     continue;
                 }

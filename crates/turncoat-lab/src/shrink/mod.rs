@@ -6,7 +6,7 @@
 //! them changes nothing: so the result is a fixpoint, and shrinking it again changes nothing.
 //!
 //! No pass adds a Byzantine node, and the simulation refuses lies of honest ones: what a real adversary could play
-//! before, a real adversary can play after.
+//! before, a real adversary can play after. `model` says what else a smaller scenario has to keep.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,6 +20,7 @@ mod faults;
 mod few;
 mod keys;
 mod late;
+mod model;
 mod order;
 mod rank;
 mod shrinker;
@@ -138,7 +139,8 @@ pub enum ShrinkError {
     },
 }
 
-/// Makes a scenario smaller as long as it shows the violation.
+/// Makes a scenario smaller as long as it shows the violation. The keys of the scenario that are named in `settings`, by their
+/// paths (`cluster.n`), stay as they are.
 ///
 /// # Errors
 /// If the scenario cannot run, or violates nothing that is to be kept.
@@ -146,9 +148,10 @@ pub fn shrink(
     entry: &Entry,
     scenario: &Scenario,
     keep: Keep,
+    settings: &[String],
     budget: Budget<'_>,
 ) -> Result<Shrunk, ShrinkError> {
-    let mut shrinker = Shrinker::new(entry, scenario, keep, budget)?;
+    let mut shrinker = Shrinker::new(entry, scenario, keep, settings, budget)?;
     let before = shrinker.size();
     while shrinker.round() {}
     shrinker.finish(before)

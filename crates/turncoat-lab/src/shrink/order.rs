@@ -207,6 +207,7 @@ mod tests {
             slot: None,
             step,
             detail: String::new(),
+            outside: None,
         };
         let lines = |step| -> Vec<String> {
             causes(&recording, &violation(step)).iter().map(ToString::to_string).collect()

@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::record::Recording;
 use turncoat_core::runner::{Entry, Runner};
-use turncoat_core::scenario::{Expect, Scenario, Seed};
+use turncoat_core::scenario::{Expect, ProtocolSpec, Scenario, Seed};
 use turncoat_core::sim::Moment;
 
-use super::rank::Rank;
+use super::model::Model;
+use super::rank::{self, Rank};
 use super::{Budget, Keep, LONG, ShrinkError, Shrunk, Size, Step, Stopped};
 
 /// What a candidate must show.
@@ -36,6 +37,11 @@ impl Target {
                 .ok_or_else(|| ShrinkError::Other { expected: name.clone(), found: first.property })?,
         };
         Ok(Self::Rule(violation.property, violation.rule))
+    }
+
+    /// Whether a run has shown it by now.
+    fn is_shown(self, moment: &dyn Moment) -> bool {
+        moment.violations().iter().any(|found| self.ends(found))
     }
 
     /// Whether a run has shown what it shows.
@@ -69,6 +75,8 @@ pub(super) struct Shrinker<'a> {
     pub(super) entry: &'a Entry,
     pub(super) runner: Box<dyn Runner>,
     target: Target,
+    pub(super) model: Model,
+    given: Scenario,
     pub(super) best: Scenario,
     pub(super) rank: Rank,
     pub(super) violation: Violation,
@@ -84,16 +92,54 @@ impl<'a> Shrinker<'a> {
         entry: &'a Entry,
         scenario: &Scenario,
         keep: Keep,
+        settings: &[String],
         budget: Budget<'a>,
     ) -> Result<Self, ShrinkError> {
         let mut runner = entry.runner();
-        let outcome = runner.execute(scenario)?;
-        let target = Target::of(scenario, &outcome, keep)?;
+        let target = Target::of(scenario, &runner.execute(scenario)?, keep)?;
+        let outcome = runner.watch(scenario, &mut |moment| target.is_shown(moment))?;
         let violation = target.find(&outcome).ok_or(ShrinkError::Holds)?.clone();
         let best = Scenario { expect: None, bug: None, ..scenario.clone() };
-        let rank = Rank::of(&best);
-        let (executions, steps) = (1, Vec::new());
-        Ok(Self { entry, runner, target, best, rank, violation, limit: None, budget, executions, steps })
+        let model = Model::new(entry, &best, settings, &outcome, &violation);
+        let (rank, given) = (Rank::of(&best), best.clone());
+        let (executions, steps) = (2, Vec::new());
+        let mut shrinker = Self {
+            entry,
+            runner,
+            target,
+            model,
+            given,
+            best,
+            rank,
+            violation,
+            limit: None,
+            budget,
+            executions,
+            steps,
+        };
+        let mut fixed = shrinker.model.without_each_flag(entry);
+        fixed.retain(|protocol| !shrinker.shows(&shrinker.best.clone(), protocol));
+        shrinker.model.fixed = fixed;
+        Ok(shrinker)
+    }
+
+    /// Whether a scenario shows what it shows with another protocol, too.
+    fn shows(&mut self, scenario: &Scenario, protocol: &Arc<ProtocolSpec>) -> bool {
+        self.executions += 1;
+        let scenario = Scenario { protocol: Arc::clone(protocol), ..scenario.clone() };
+        let target = self.target;
+        let outcome = self.runner.watch(&scenario, &mut |moment| target.is_shown(moment));
+        // What cannot run shows nothing.
+        outcome.is_ok_and(|outcome| {
+            self.executions += outcome.steps / LONG;
+            target.find(&outcome).is_some()
+        })
+    }
+
+    /// Whether a scenario that shows the violation shows it for the same reasons.
+    fn same_mistake(&mut self, scenario: &Scenario) -> bool {
+        let fixed = self.model.fixed.clone();
+        fixed.iter().all(|protocol| !self.shows(scenario, protocol))
     }
 
     /// All passes once; false if nothing came of it, or if the budget is used up. Big cuts come first: what they leave
@@ -166,11 +212,11 @@ impl<'a> Shrinker<'a> {
     fn show(&mut self, scenario: &Scenario) -> Option<(Violation, Outcome)> {
         self.executions += 1;
         let target = self.target;
-        let mut shown = |moment: &dyn Moment| moment.violations().iter().any(|found| target.ends(found));
-        let outcome = self.runner.watch(scenario, &mut shown).ok()?;
+        let outcome = self.runner.watch(scenario, &mut |moment| target.is_shown(moment)).ok()?;
         self.executions += outcome.steps / LONG;
         let violation = target.find(&outcome)?.clone();
-        (violation.step <= self.soon()).then_some((violation, outcome))
+        let kept = self.model.kept(&outcome, &violation);
+        (kept && violation.step <= self.soon()).then_some((violation, outcome))
     }
 
     /// What happens in the run, and the choices that lead there.
@@ -184,7 +230,7 @@ impl<'a> Shrinker<'a> {
     /// Takes a candidate if it is smaller and shows the violation.
     pub(super) fn attempt(&mut self, candidate: Scenario, words: impl FnOnce() -> String) -> bool {
         let rank = Rank::of(&candidate);
-        if self.over() || !rank.below(&candidate, &self.rank, &self.best) {
+        if self.over() || !rank.below(&candidate, &self.rank, &self.best) || !self.model.permits(&candidate) {
             return false;
         }
         let Some((violation, outcome)) = self.run(&candidate) else { return false };
@@ -194,6 +240,9 @@ impl<'a> Shrinker<'a> {
                 Some(possible) => self.attempt(possible, words),
                 None => false,
             };
+        }
+        if !self.same_mistake(&candidate) {
+            return false;
         }
         self.go_on(candidate, rank, violation, words());
         true
@@ -206,8 +255,11 @@ impl<'a> Shrinker<'a> {
 
     /// Takes a candidate that shows the violation and is smaller once its faults are cut, if few of them are left.
     pub(super) fn attempt_cut(&mut self, candidate: Scenario, words: String) -> bool {
+        if !self.model.permits(&candidate) {
+            return false;
+        }
         let Some((violation, outcome)) = self.run(&candidate) else { return false };
-        if self.over() || outcome.diverged.is_some() {
+        if self.over() || outcome.diverged.is_some() || !self.same_mistake(&candidate) {
             return false;
         }
         let back = (self.best.clone(), self.rank, self.violation.clone(), self.steps.len());
@@ -250,6 +302,14 @@ impl<'a> Shrinker<'a> {
     /// Runs the result to its end, and says what it is.
     pub(super) fn finish(mut self, before: Size) -> Result<Shrunk, ShrinkError> {
         let stopped = if self.over() { Stopped::Budget } else { Stopped::Fixpoint };
+        // Half-done, a scenario may be longer than before.
+        let length = |scenario: &Scenario| {
+            let events = scenario.adversary.faults.len() + scenario.scheduler.script.len();
+            (rank::lines(scenario), events)
+        };
+        if stopped == Stopped::Budget && length(&self.given) < length(&self.best) {
+            self.best = self.given.clone();
+        }
         let mut outcome = self.runner.execute(&self.best)?;
         // What a script says after the violation may be impossible, and does not matter.
         while let Some(impossible) = outcome.diverged {

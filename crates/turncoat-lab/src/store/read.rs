@@ -128,6 +128,7 @@ fn outcome(
         injected: Injected {
             faults: row.get("faults")?,
             dropped: row.get("dropped")?,
+            lost: 0,
             held: row.get("held")?,
             mutated: row.get("mutated")?,
             accepted: row.get("accepted")?,

@@ -105,7 +105,7 @@ fn who_restarts_without_it_makes_others_decide_differently() {
     // It shrinks, and what is left shows the same.
     let (entry, stop) = (entry("malachite"), AtomicBool::new(false));
     let budget = Budget { executions: 500, stop: &stop };
-    let small = shrink(&entry, &found.scenario, Keep::Same, budget).expect("it shrinks");
+    let small = shrink(&entry, &found.scenario, Keep::Same, &[], budget).expect("it shrinks");
     assert!(small.scenario.adversary.faults.len() < found.scenario.adversary.faults.len());
     let again = entry.runner().execute(&small.scenario).expect("it runs");
     assert!(again.over_budget && again.violation(Property::Agreement).is_some());

@@ -15,7 +15,7 @@ use crate::bracha;
 
 fn small(entry: &Entry, scenario: &Scenario, keep: Keep, executions: u64) -> Shrunk {
     let stop = AtomicBool::new(false);
-    let shrunk = shrink(entry, scenario, keep, Budget { executions, stop: &stop });
+    let shrunk = shrink(entry, scenario, keep, &[], Budget { executions, stop: &stop });
     shrunk.expect("it violates something")
 }
 
@@ -166,6 +166,6 @@ fn any_violation_will_do_if_asked() {
 fn a_scenario_that_violates_nothing_is_refused() {
     let stop = AtomicBool::new(false);
     let budget = Budget { executions: EXECUTIONS, stop: &stop };
-    let error = shrink(&java(), &Scenario::new("pbft-java"), Keep::Same, budget);
+    let error = shrink(&java(), &Scenario::new("pbft-java"), Keep::Same, &[], budget);
     assert!(matches!(error, Err(ShrinkError::Holds)), "{error:?}");
 }
