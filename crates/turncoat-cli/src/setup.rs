@@ -374,10 +374,13 @@ impl Prepared {
     /// Whether clients ask for anything, or replicas have something to decide: a run of nothing tests nothing.
     fn asks_for_something(&self) -> Result<()> {
         let (entry, base) = (&self.entry, &self.base);
-        if base.workload.requests == 0 && base.workload.goal != Goal::None {
+        if base.workload.goal == Goal::None {
+            return Ok(());
+        }
+        if base.workload.requests == 0 && (entry.stream || entry.clients) {
             bail!("nothing to decide: `--requests` is at least 1");
         }
-        if base.cluster.clients == 0 && !entry.stream && base.workload.goal != Goal::None {
+        if base.cluster.clients == 0 && entry.clients {
             bail!("nobody asks for anything: {} needs a client, so `--clients` is at least 1", entry.name);
         }
         Ok(())

@@ -1,8 +1,10 @@
 //! Erasure: protocols by name, runs without types.
 
+use std::any::TypeId;
 use std::sync::Arc;
 
 use crate::assume::{Assumption, Assumptions, Channels};
+use crate::client::NoClient;
 use crate::flags::Flag;
 use crate::ids::{NodeId, Time, View};
 use crate::message::{Message, MutationTable};
@@ -130,6 +132,8 @@ pub struct Entry {
     pub one_shot: bool,
     /// Whether its replicas propose requests of their own, and clients have no part.
     pub stream: bool,
+    /// Whether it has clients.
+    pub clients: bool,
     make: fn(toml::Table) -> Box<dyn Runner>,
     session: fn(toml::Table, &Scenario, bool) -> Begun,
 }
@@ -169,6 +173,7 @@ impl Entry {
             assumes: |table| read_config::<P>(table).ok().map(|config| P::assumes(&config)),
             one_shot: P::ONE_SHOT,
             stream: P::STREAM,
+            clients: TypeId::of::<P::Client>() != TypeId::of::<NoClient>(),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
             session: |preset, scenario, record| {
                 let mut sim = Sim::<P>::with_preset(preset);

@@ -519,6 +519,10 @@ impl<P: Protocol> Sim<P> {
 
     fn finish(&mut self) -> Outcome {
         let end = self.end.unwrap_or(End::Stopped);
+        // Where nothing ever happened, nobody has looked yet.
+        if self.io.progressed {
+            self.look_at_progress();
+        }
         if !self.checks.is_empty() {
             self.judge_checks();
         }

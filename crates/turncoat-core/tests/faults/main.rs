@@ -1,5 +1,6 @@
 //! The fault primitives, one by one: each is given as text, does what its name says, and replays.
 
+mod assumptions;
 mod bad_scenarios;
 mod composing;
 mod crashes;

@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 use turncoat_core::Message;
+use turncoat_core::assume::{Assumptions, Channels};
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::message::Message as _;
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State};
@@ -35,6 +36,8 @@ pub(crate) struct Config {
     bomb: Option<u32>,
     /// This node panics when it starts.
     stillborn: Option<NodeId>,
+    /// Letters are assumed to arrive within so many ticks.
+    delta: Option<Time>,
 }
 
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -64,6 +67,11 @@ impl Protocol for Post {
     type Replica = Writer;
     type Client = Nobody;
     type Config = Config;
+
+    fn assumes(config: &Config) -> Assumptions {
+        let channels = config.delta.map_or(Channels::FairLossy, Channels::Synchronous);
+        Assumptions { channels, ..Assumptions::default() }
+    }
 
     fn replica(me: NodeId, cluster: &Cluster, config: &Config) -> Writer {
         let letters = config.letters.iter().enumerate().filter_map(|(i, line)| parse(line, i, me, cluster));
