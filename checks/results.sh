@@ -3,7 +3,11 @@
 #
 #   checks/results.sh              runs every command in full and compares; most of the time goes into the hunt
 #   checks/results.sh --write      puts what they print now into the pages
-#   checks/results.sh SCALE        runs them with 1/SCALE of the runs and compares nothing; controls must be clean
+#   checks/results.sh SCALE        runs them with 1/SCALE of the runs; controls must be clean, and no table may be stale
+#   checks/results.sh digest       asks only whether a table is stale
+#
+# Below the command of a table stands a digest of what the first runs of each of its campaigns came to when it was printed. A
+# table whose command has another digest now is stale: the program does something else by now.
 #
 # A second argument leaves out commands in which it does not occur: checks/results.sh --write experiment
 #
@@ -27,6 +31,7 @@ run() {
     [[ $1 != *' --runs '* ]] || runs=${1##*' --runs '}
     case $mode in
     compare | --write) bash -c "$1" ;;
+    digest) ;;
     *) [[ $1 == *hunt* ]] || bash -c "${1%' --runs '*} --runs $((runs < mode ? 1 : runs / mode))" ;;
     esac
 }
@@ -63,10 +68,26 @@ for page in docs/results/*.md; do
             echo "results: $command" >&2
             now=$(run "$command" 2>"$folder/log") || { cat "$folder/log" >&2 && failed=1; }
             clean "$now" >&2 || failed=1
-            printf '%s\n\n%s\n\n' "$line" "$now"
+            digest=$(bash -c "$command --digest" 2>"$folder/log") || { cat "$folder/log" >&2 && failed=1; }
+            printf '%s\n<!-- digest %s -->\n\n%s\n\n' "$line" "$digest" "$now"
             skip=yes
+            dated=no
             ;;
-        '<!-- end -->') skip=no && echo "$line" ;;
+        '<!-- digest '*)
+            dated=yes
+            if [ "$skip" = yes ] && [ "$mode" != --write ] && [ "$line" != "<!-- digest $digest -->" ]; then
+                echo "results: FAILED, $page has a stale table: print \`$command\` again (--write)" >&2
+                failed=1
+            fi
+            [ "$skip" = yes ] || echo "$line"
+            ;;
+        '<!-- end -->')
+            if [ "$skip" = yes ] && [ "$dated" = no ] && [ "$mode" != --write ]; then
+                echo "results: FAILED, $page has a table without a digest: print \`$command\` again (--write)" >&2
+                failed=1
+            fi
+            skip=no && echo "$line"
+            ;;
         *) [ "$skip" = yes ] || echo "$line" ;;
         esac
     done <"$page" >"$folder/page"

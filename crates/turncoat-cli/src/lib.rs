@@ -11,6 +11,7 @@ mod clock;
 mod commands;
 mod config;
 mod config_file;
+mod digest;
 mod exit;
 mod expect;
 mod explore;

@@ -13,7 +13,7 @@ use crate::rows::Rows;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::task::{Label, Task};
-use crate::{out, registry};
+use crate::{digest, out, registry};
 
 const NOTES: &str = "\
 Each strategy runs N times on the protocol, cluster, workload and scheduler of each row. A run finds the bug if it
@@ -34,6 +34,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     series: series::Args,
+
+    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    #[arg(long, conflicts_with = "json")]
+    digest: bool,
 }
 
 /// Who searches for what.
@@ -64,6 +68,9 @@ pub(crate) struct Subject {
 
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
     let series::Args { engine, shelf, json } = &args.series;
+    if args.digest {
+        return digest::print(&args.subject.tasks(engine.seed())?).map(|()| Exit::Clean);
+    }
     let (bugs, searchers) = (args.subject.bugs()?, args.subject.searchers()?);
     let mut tasks = args.subject.tasks(engine.seed())?.into_iter();
     let all = args.subject.runs.saturating_mul(tasks.len() as u64);

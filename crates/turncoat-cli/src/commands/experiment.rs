@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::task::{Label, Task};
-use crate::{files, out, registry};
+use crate::{digest, files, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
 #[derive(Embed)]
@@ -50,6 +50,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     series: series::Args,
+
+    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    #[arg(long, conflicts_with = "json")]
+    digest: bool,
 }
 
 /// Which table, and how often.
@@ -103,6 +107,9 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     let Loaded { experiment, file, cells, runs } = args.subject.load()?;
     let series::Args { engine, shelf, json } = &args.series;
     let tasks = args.subject.tasks(engine.seed())?;
+    if args.digest {
+        return digest::print(&tasks).map(|()| Exit::Clean);
+    }
     let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
     if experiment.is_about_liveness() {
         if shelf.db.is_some() {

@@ -8,11 +8,12 @@ use anyhow::{Result, bail};
 use clap::value_parser;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::Outcome;
-use turncoat_core::scenario::{Scenario, SchedulerName};
+use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::suite::{Bug, others_show};
 
 use crate::clock::Stopwatch;
+use crate::digest::Digest;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::rows::Rows;
@@ -48,6 +49,10 @@ pub(crate) struct Args {
     /// JSON lines, one for each row
     #[arg(long)]
     json: bool,
+
+    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    #[arg(long, conflicts_with = "json")]
+    digest: bool,
 }
 
 /// Who searches: its name, the strategy with parameters, the scheduler.
@@ -88,6 +93,9 @@ impl fmt::Display for Found {
 
 pub(crate) fn hunt(args: &Args) -> Result<Exit> {
     let bugs = Rows::embedded().bugs(&args.ids)?;
+    if args.digest {
+        return digest(&bugs, args.engine.seed()).map(|()| Exit::Clean);
+    }
     let stop = Stop::on_interrupt()?;
     let names = HUNTERS.map(|(name, ..)| name);
     if !args.json {
@@ -112,6 +120,20 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
         }
     }
     Ok(Exit::Clean)
+}
+
+/// Prints the digest of all searches.
+fn digest(bugs: &[Bug], seed: Seed) -> Result<()> {
+    let mut digest = Digest::default();
+    for bug in bugs {
+        for (_, searcher, scheduler) in HUNTERS {
+            let mut base = bug.base()?;
+            Arc::make_mut(&mut base.scheduler).name = scheduler;
+            let entry = registry::protocol(&base.protocol.name)?;
+            digest.add(&entry, &base, &Searcher::parse(searcher)?, seed)?;
+        }
+    }
+    digest.print()
 }
 
 /// Runs on a control before a search, and how many of them may violate what the bug violates.

@@ -105,7 +105,7 @@ pub struct Row {
     pub hits: u64,
     /// How often the target was hit, in runs, or in campaigns where the row learns.
     pub success: Share,
-    /// Runs that violate each property.
+    /// Runs that violate each property, apart from those outside of what the protocol assumes.
     pub properties: BTreeMap<String, Share>,
     /// Runs that show each known bug; `other` are violations that are none of the bugs looked for.
     pub bugs: BTreeMap<String, Share>,

@@ -1,6 +1,6 @@
 //! From the rows of a store to counts, a row at a time: memory does not grow with the number of runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use rusqlite::types::Type;
@@ -63,6 +63,7 @@ struct Violation {
     step: u64,
     signature: i64,
     bug: Option<i64>,
+    outside: bool,
 }
 
 /// What the runs of a row come to.
@@ -196,7 +197,7 @@ impl Tally {
         let spent = "SELECT coalesce(sum(seconds), 0.0) FROM spells WHERE campaign = ?1";
         self.seconds += store.query_row(spent, [campaign], |row| row.get::<_, f64>(0))?;
         let mut violations = store.prepare_cached(
-            "SELECT run, property, rule, step, signature, bug FROM violations WHERE campaign = ?1 \
+            "SELECT run, property, rule, step, signature, bug, outside FROM violations WHERE campaign = ?1 \
              ORDER BY run, nth",
         )?;
         let mut violations = violations.query([campaign])?;
@@ -223,8 +224,9 @@ impl Tally {
             self.steps += steps;
             self.trials.run(steps, hit);
             self.matched.run(steps, hit);
-            count(&mut self.properties, names, of_run.iter().map(|violation| violation.property));
-            count(&mut self.bugs, names, of_run.iter().filter_map(|violation| violation.bug));
+            count(&mut self.properties, of_run.iter().map(|violation| violation.words(names)));
+            let bugs = of_run.iter().filter_map(|violation| violation.bug);
+            count(&mut self.bugs, bugs.map(|bug| names.get(bug).to_owned()));
             self.faults.add(Applied {
                 faults: whole(row, 2)?,
                 dropped: whole(row, 3)?,
@@ -247,21 +249,21 @@ impl Violation {
             step: whole(row, 3)?,
             signature: row.get(4)?,
             bug: row.get(5)?,
+            outside: row.get::<_, Option<i64>>(6)?.is_some(),
         }))
+    }
+
+    /// The property; apart if an assumption of the protocol was broken before.
+    fn words(&self, names: &Names) -> String {
+        let property = names.get(self.property);
+        if self.outside { format!("{property} (outside)") } else { property.to_owned() }
     }
 }
 
 /// Counts each name once per run.
-fn count(counts: &mut BTreeMap<String, u64>, names: &Names, ids: impl Iterator<Item = i64>) {
-    let mut ids: Vec<i64> = ids.collect();
-    ids.sort_unstable();
-    ids.dedup();
-    for id in ids {
-        let name = names.get(id);
-        match counts.get_mut(name) {
-            Some(count) => *count += 1,
-            None => drop(counts.insert(name.to_owned(), 1)),
-        }
+fn count(counts: &mut BTreeMap<String, u64>, names: impl Iterator<Item = String>) {
+    for name in names.collect::<BTreeSet<_>>() {
+        *counts.entry(name).or_default() += 1;
     }
 }
 

@@ -30,6 +30,9 @@ const APPLICATION: i32 = 0x5455_524E;
 /// What makes a store of each version out of the one before. The version of a store is their number.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("outside.sql")];
 
+/// What makes a store of each version but the last readable as one of the next.
+const READINGS: &[&str] = &["CREATE TEMP VIEW violations AS SELECT *, NULL AS outside FROM main.violations"];
+
 /// Campaigns in a file.
 #[derive(Debug)]
 pub struct Store {
@@ -112,10 +115,15 @@ impl Store {
         let trouble = Trouble { path, doing: "open" };
         let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| trouble.with(&error))?;
         let store = Self { db, path: path.to_owned(), writes: false };
-        match store.version()? {
-            0 => Err(trouble.because("it is empty")),
-            _ => Ok(store),
+        let version = store.version()?;
+        if version == 0 {
+            return Err(trouble.because("it is empty"));
         }
+        // What a migration adds is empty in older stores, which are not changed by whoever reads them.
+        for sql in READINGS.iter().skip(version - 1) {
+            store.db.execute_batch(sql).map_err(|error| trouble.with(&error))?;
+        }
+        Ok(store)
     }
 
     /// The database, for queries.
