@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+import traceback
 from pathlib import Path
 
 import ray
@@ -23,7 +24,7 @@ program get it, and nodes that do not see the folder send their results back."""
 CODES = """\
 exit codes:
   0  all is run, nothing was found       2  the plan, the folder or the program is not right
-  1  all is run, and a run violates a property
+  1  all is run, and a run violates a property    70  turncoat-ray itself failed
   others are those of turncoat"""
 
 
@@ -55,6 +56,14 @@ def main() -> None:
     except Trouble as trouble:
         print(f"error: {trouble}", file=sys.stderr)
         sys.exit(trouble.code)
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Exception:
+        # Python would exit with 1, which says that a run violates a property.
+        traceback.print_exc()
+        print("error: turncoat-ray itself failed", file=sys.stderr)
+        sys.exit(70)
     except KeyboardInterrupt:
         print("interrupted: what is done is kept, and the same command goes on", file=sys.stderr)
         sys.exit(130)
@@ -79,7 +88,7 @@ def drive(args: argparse.Namespace) -> int:
     try:
         knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="WARNING")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise Trouble(f"there is no cluster at {address}: {error}") from error
     merger = Merger(driver, args.db, args.verify)
     code = driver.run(merger)

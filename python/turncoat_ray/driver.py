@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import secrets
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from pathlib import Path
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 from tqdm import tqdm
 
 from . import node
@@ -25,6 +26,11 @@ class Trouble(Exception):
     def __init__(self, message: str, code: int = 2):
         super().__init__(message)
         self.code = code
+
+
+def blame(code: int) -> int:
+    """The exit code for a program that failed, from its own. 1 would say that a run violates a property."""
+    return code if code > 1 else 70
 
 
 class Merger:
@@ -51,7 +57,7 @@ class Merger:
         if self.merge:
             self.merge.wait()
         if self.command and (code := subprocess.run(self.command).returncode):
-            raise Trouble("the results cannot be merged", code)
+            raise Trouble("the results cannot be merged", blame(code))
 
 
 class Driver:
@@ -59,9 +65,9 @@ class Driver:
         self.turncoat, self.folder, self.jobs, self.retries, self.shared = turncoat, folder, jobs, retries, shared
         try:
             self.text = plan.read_text()
-            self.shards = json.loads(self.text)["shards"]
-            wanted = json.loads(self.text)["program"]
-        except (OSError, ValueError, KeyError) as error:
+            said = json.loads(self.text)
+            self.shards, wanted = said["shards"], said["program"]
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise Trouble(f"{plan} is no plan: {error}") from error
         try:
             self.binary = Path(turncoat).read_bytes()
@@ -74,7 +80,10 @@ class Driver:
 
     def _prepare(self) -> None:
         """Makes the folder, with the plan in it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Trouble(f"cannot make the folder {self.folder}: {error}") from error
         there = self.folder / "plan.json"
         if not there.exists():
             self._write(there, self.text.encode())
@@ -82,24 +91,36 @@ class Driver:
             raise Trouble(f"{self.folder} has the results of another plan: give another folder")
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Under a temporary name first: the file is there, and complete, or not there."""
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as new:
-            new.write(data)
-            new.flush()
-            os.fsync(new.fileno())
-            os.fchmod(new.fileno(), 0o644)
-        os.replace(new.name, path)
+        """Under a temporary name first: the file is there, and complete, or not there. What a driver that was killed leaves
+        has a name that `turncoat` knows, and whoever writes to the folder next removes it, unless it is locked."""
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            with temporary.open("xb") as new:
+                try:
+                    fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    pass  # A file system without locks.
+                new.write(data)
+                new.flush()
+                os.fsync(new.fileno())
+                os.replace(temporary, path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise Trouble(f"cannot write {path}: {error}") from error
 
     def missing(self) -> list[int]:
         ask = [self.turncoat, "plan", "--missing", str(self.folder)]
         said = subprocess.run(ask, stdout=subprocess.PIPE, text=True)
         if said.returncode != 0:
-            raise Trouble("cannot find out what is left to do", said.returncode)
+            raise Trouble("cannot find out what is left to do", blame(said.returncode))
         return [int(line) for line in said.stdout.split()]
 
     def run(self, merger: Merger) -> int:
         """Runs all that is missing. Returns 1 if a run violates a property, and 0 if none does."""
         left = deque(self.missing())
+        largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+        if left and self.jobs > largest:
+            print(f"no node has {self.jobs} cores yet, as --jobs wants: waiting for one", file=sys.stderr)
         # Nodes need not have this package, and get the program only if they do not have it: what is in a list is not
         # fetched before somebody asks for it.
         ray.cloudpickle.register_pickle_by_value(node)
@@ -121,6 +142,8 @@ class Driver:
                     shard = under_way.pop(ref)
                     try:
                         done: Done = ray.get(ref)
+                    except RayTaskError as error:
+                        done = Done(shard, 70, f"it failed on its node: {error}", {})
                     except RayError as error:
                         done = Done(shard, 70, f"lost after {self.retries} retries: {error}", {})
                     if done.code not in (0, 1):
@@ -139,7 +162,7 @@ class Driver:
         for done in failed:
             print(f"shard {done.shard} ended with {done.code}:\n{done.said}\n", flush=True)
         if failed:
-            raise Trouble(f"{len(failed)} shards failed; the others are kept, and the same command goes on", failed[0].code)
+            raise Trouble(f"{len(failed)} shards failed; the others are kept, and the same command goes on", blame(failed[0].code))
         return code
 
     def _window(self) -> int:

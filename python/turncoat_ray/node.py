@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import signal
+import socket
+import stat
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -34,6 +36,10 @@ class Done:
     file: tuple[str, bytes] | None = None
 
 
+class Unfit(Exception):
+    """A node on which no shard can run."""
+
+
 # Programs that this worker has looked at. Workers live for many shards.
 _known: dict[str, str] = {}
 
@@ -42,10 +48,21 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def own_folder() -> Path:
+    """A folder for the program that nobody else can write to. Everybody may make folders where it is: one that is not ours
+    alone is refused, for its owner could put another program there once ours has been looked at."""
+    folder = Path(tempfile.gettempdir()) / f"turncoat-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or stat.S_IMODE(facts.st_mode) != 0o700:
+        raise Unfit(f"{folder} is not a folder of this user alone (mode 0700): remove it")
+    return folder
+
+
 def find(program: Program, binary: list[ray.ObjectRef]) -> str:
     """The path of the program on this node: where the driver has it, or in a cache, to which it is brought."""
-    cache = Path(tempfile.gettempdir()) / f"turncoat-{os.getuid()}" / program.sha256
-    for path in (Path(program.path), cache):
+    here, cache = Path(program.path), own_folder() / program.sha256
+    for path in (here, cache):
         if _known.get(str(path)) == program.sha256:
             return str(path)
         if path.is_file() and sha256(path.read_bytes()) == program.sha256:
@@ -53,8 +70,7 @@ def find(program: Program, binary: list[ray.ObjectRef]) -> str:
             return str(path)
     data = ray.get(binary[0])
     if sha256(data) != program.sha256:
-        raise RuntimeError("the program was damaged on its way to this node")
-    cache.parent.mkdir(mode=0o700, exist_ok=True)
+        raise Unfit("the program was damaged on its way to this node")
     with tempfile.NamedTemporaryFile(dir=cache.parent, delete=False) as new:
         new.write(data)
         os.fchmod(new.fileno(), 0o700)
@@ -74,7 +90,10 @@ def run(
     program: Program, binary: list[ray.ObjectRef], plan: str, shard: int, folder: str | None, jobs: int
 ) -> Done:
     """Runs a shard. Results go to `folder` if this node sees it with the plan in it, and else with the answer."""
-    path = find(program, binary)
+    try:
+        path = find(program, binary)
+    except (Unfit, OSError) as error:
+        return Done(shard, 2, f"{socket.gethostname()}: {error}", {})
     with tempfile.TemporaryDirectory(prefix="turncoat-") as own:
         shared = folder is not None and _has(Path(folder), plan)
         out = Path(folder if shared else own)

@@ -23,6 +23,12 @@ impl Stopwatch {
     }
 }
 
+/// Says whether some time has passed since now; never, if none is given.
+pub(crate) fn over(time: Option<Duration>) -> impl FnMut() -> bool + 'static {
+    let clock = Stopwatch::start();
+    move || time.is_some_and(|time| clock.elapsed() >= time)
+}
+
 /// Reads a duration with its unit: `500ms`, `10s`, `5m`, `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

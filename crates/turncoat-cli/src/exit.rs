@@ -6,8 +6,6 @@ use turncoat_lab::campaign::CampaignError;
 use turncoat_lab::plan::MergeError;
 use turncoat_lab::store::ResumeError;
 
-use crate::out;
-
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -17,12 +15,14 @@ pub(crate) enum Exit {
     /// A property does not hold: something to look at, as with `grep` and `diff`. With `--expect`, all hold that
     /// should not.
     Violation = 1,
-    /// The command line or a file is not right.
+    /// The command line or a file is not right, or results cannot be written.
     BadInput = 2,
     /// A run did not repeat itself.
     Diverged = 3,
     /// There was nothing to run, or nothing was decided in any run.
     NothingRan = 4,
+    /// `--timeout` is over, and the run is not.
+    TimedOut = 124,
     /// A bug of turncoat's own.
     Internal = 70,
     /// Somebody pressed Ctrl-C.
@@ -32,9 +32,9 @@ pub(crate) enum Exit {
 /// For the help text.
 pub(crate) const TABLE: &str = "\
 Exit codes:
-  0  nothing found        3  a run did not repeat    70   internal error
+  0  nothing found        3  a run did not repeat    124  out of time (--timeout)
   1  violation found      4  nothing was tested      130  interrupted
-  2  bad usage or input
+  2  bad usage or input   70 internal error
 With --expect violation, 0 and 1 change places.";
 
 impl From<Exit> for ExitCode {
@@ -56,7 +56,6 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
     match error.downcast_ref::<CampaignError>().or_else(resumed).or_else(merged) {
         Some(CampaignError::Differs { .. } | CampaignError::Changed { .. }) => Exit::Diverged,
         _ if matches!(error.downcast_ref(), Some(MergeError::Differ { .. })) => Exit::Diverged,
-        _ if error.is::<out::Unwritable>() => Exit::Internal,
         _ => Exit::BadInput,
     }
 }

@@ -17,6 +17,8 @@ mod expect;
 mod explore;
 mod github;
 mod junit;
+#[cfg(test)]
+mod malformed;
 mod out;
 mod output;
 mod progress;
@@ -31,6 +33,7 @@ mod stop;
 mod tally;
 mod task;
 
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
@@ -107,7 +110,11 @@ pub fn main(own: Vec<Entry>) -> ExitCode {
     let exit = registry::register(own).and_then(|()| {
         let command = Cli::command();
         let command = if named { again::renamed(command, &again::program()) } else { command };
-        let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+        let matches = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+        let cli = match matches {
+            Ok(cli) => cli,
+            Err(words) => return said(&words),
+        };
         catch_unwind(AssertUnwindSafe(|| dispatch(cli.command))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
@@ -120,6 +127,15 @@ pub fn main(own: Vec<Entry>) -> ExitCode {
         exit::of(&error)
     });
     exit.into()
+}
+
+/// Prints help, or what is wrong with the command line.
+fn said(words: &clap::Error) -> Result<Exit> {
+    match words.print() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(out::Unwritable::from(error).into()),
+        _ if words.use_stderr() => Ok(Exit::BadInput),
+        _ => Ok(Exit::Clean),
+    }
 }
 
 fn dispatch(command: Option<Command>) -> Result<Exit> {

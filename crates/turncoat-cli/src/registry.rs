@@ -59,6 +59,9 @@ pub(crate) fn name_of(scheduler: SchedulerName) -> String {
     name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned()
 }
 
+/// The longest name that is shown as it is.
+const LONGEST: usize = 100;
+
 /// The protocol with this name.
 pub(crate) fn protocol(name: &str) -> Result<Entry> {
     let all = protocols();
@@ -118,6 +121,8 @@ pub(crate) fn property(name: &str) -> Result<Property> {
 
 /// The error for a name that nobody has: suggests the nearest, and lists all.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
+    // A file may say anything, and nobody reads more.
+    let name = &name.chars().take(LONGEST).collect::<String>();
     let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     match nearest(name, known) {
         Some(nearest) => anyhow!("no {what} `{name}`: did you mean `{nearest}`? There are: {list}"),

@@ -29,6 +29,11 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// The most steps that are recorded: each takes about a kilobyte.
+    pub const STEPS: u64 = 500_000;
+}
+
+impl Recording {
     /// The recorded run as a script, which needs neither the strategy nor the scheduler that led there.
     #[must_use]
     pub fn scripted(self, scenario: &Scenario) -> Scenario {

@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
 use crate::record::Recording;
-use crate::scenario::{Gst, Loss, SCHEMA, Scenario, ScenarioError};
+use crate::scenario::{Gst, Loss, SCHEMA, Scenario, ScenarioError, invalid};
 use crate::session::Session;
 use crate::sim::{Moment, Sample, Sim};
 
@@ -58,7 +58,17 @@ impl<P: Protocol> Runner for Sim<P> {
         enough: &mut dyn FnMut(&dyn Moment) -> bool,
     ) -> Result<(Outcome, Recording), ScenarioError> {
         self.reset_recording(scenario)?;
-        let outcome = self.run_watched(enough);
+        let mut long = false;
+        let outcome = self.run_watched(&mut |moment| {
+            long = moment.steps() > Recording::STEPS;
+            long || enough(moment)
+        });
+        if long {
+            let most = Recording::STEPS;
+            return Err(invalid(format!(
+                "the run has more than {most} steps, too many to record: give it fewer requests, or a lower `limits.steps`"
+            )));
+        }
         Ok((outcome, self.recording()))
     }
     fn execute_sampled(&mut self, scenario: &Scenario) -> Result<(Outcome, Vec<Sample>), ScenarioError> {

@@ -246,6 +246,11 @@ pub struct Workload {
     pub goal: Goal,
 }
 
+impl Workload {
+    /// The most requests of a run: each replica keeps all of them in memory.
+    pub const MOST: u32 = 10_000;
+}
+
 impl Default for Workload {
     fn default() -> Self {
         Self {
@@ -496,6 +501,11 @@ pub struct Limits {
     /// Events that a run goes on at the most once its goal is reached or its views are over.
     #[serde(serialize_with = "capped")]
     pub tail: u64,
+}
+
+impl Limits {
+    /// The most messages that may be in flight at one time: a run keeps all of them in memory.
+    pub const IN_FLIGHT: usize = 1_000_000;
 }
 
 impl Default for Limits {

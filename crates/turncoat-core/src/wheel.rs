@@ -73,9 +73,13 @@ impl Default for Timed {
 impl Timed {
     /// The first bucket that is not empty, in the order of time, with its tick.
     fn first(&self) -> Option<(usize, u64)> {
+        if self.busy == 0 {
+            return None;
+        }
         let ahead = self.busy.rotate_right((self.now % TICKS) as u32).trailing_zeros();
+        // No overflow: some message waits for this tick.
         let tick = self.now + u64::from(ahead);
-        (self.busy != 0).then_some(((tick % TICKS) as usize, tick))
+        Some(((tick % TICKS) as usize, tick))
     }
 
     /// Something is far, or a timer comes first, or nothing is left.
@@ -248,5 +252,26 @@ mod tests {
             }
             assert_eq!(timed.len(), waiting.len());
         }
+    }
+
+    /// A message at the end of time is handed out, and nothing is computed beyond it.
+    #[test]
+    fn time_may_come_to_its_end() {
+        let mut rng = Rng::new(3, Purpose::Network);
+        let mut timed = Timed::default();
+        let none = Alarms { due: &[], first: None };
+        let (src, dst, content) = (Seat(0), Seat(1), Content::Genuine);
+        timed.push(Header {
+            at: Time(u64::MAX),
+            id: 0,
+            payload: 0,
+            src,
+            dst,
+            kind: 0,
+            from_client: false,
+            content,
+        });
+        assert!(matches!(timed.pick(&none, &mut rng), Some(Choice::Deliver(header)) if header.id == 0));
+        assert!(timed.pick(&none, &mut rng).is_none() && timed.next_time(&none).is_none());
     }
 }

@@ -15,6 +15,7 @@ pub mod files;
 pub mod lasso;
 pub mod liveness;
 mod order;
+pub mod plain;
 #[cfg(feature = "store")]
 pub mod plan;
 pub mod preflight;

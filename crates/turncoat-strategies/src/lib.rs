@@ -78,9 +78,10 @@ pub fn make(
     let info =
         ALL.iter().find(|info| info.name == name).ok_or_else(|| StrategyError::Unknown(name.to_owned()))?;
     let params = Params::new(info, params)?;
-    let n = base.cluster.n;
-    if n == 0 || n > NodeId::MAX {
-        let why = format!("a cluster has 1 to {} replicas, not {n}", NodeId::MAX);
+    let (n, clients, most) = (base.cluster.n, base.cluster.clients, NodeId::MAX);
+    if n == 0 || n > most || clients > most {
+        let why =
+            format!("a cluster has 1 to {most} replicas and at most {most} clients, not {n} and {clients}");
         return Err(StrategyError::Unfit { strategy: info.name, why });
     }
     // What a saved run showed says nothing about the runs to come.

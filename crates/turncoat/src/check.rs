@@ -52,6 +52,7 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::campaign::{self, BoxError, Campaign, Until};
 use turncoat_lab::files;
+use turncoat_lab::plain::plain;
 use turncoat_lab::shrink::{Budget, Keep, shrink};
 use turncoat_lab::summary::{Finding, Summary};
 
@@ -177,9 +178,9 @@ impl Fuzzer {
     pub fn run(&self) {
         let mut notes = Vec::new();
         let verdict = self.verdict(&mut notes);
-        notes.iter().for_each(|note| eprintln!("{note}"));
+        notes.iter().for_each(|note| eprintln!("{}", plain(note)));
         if let Err(failure) = verdict {
-            panic!("{failure}");
+            panic!("{}", plain(&failure));
         }
     }
 

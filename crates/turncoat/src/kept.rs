@@ -49,7 +49,7 @@ impl Kept {
                 continue;
             }
             let scenario = with_flags_of(&saved, base);
-            let judged = corpus::run_again(&path, entry, scenario.clone());
+            let judged = corpus::run_again(&path, entry, scenario.clone(), &mut || false);
             if judged.shown.is_some() {
                 return Ok(Some((path, scenario)));
             }

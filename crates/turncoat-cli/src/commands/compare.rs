@@ -87,6 +87,9 @@ pub(crate) fn compare(args: &Args) -> Result<Exit> {
         Format::Csv => report::csv(&report),
         Format::Json => serde_json::to_string(&report)?,
     };
-    out::line(text.trim_end())?;
+    match args.format {
+        Format::Md => out::line(text.trim_end())?,
+        Format::Latex | Format::Csv | Format::Json => out::exact(text.trim_end())?,
+    }
     Ok(Exit::Clean)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -17,7 +18,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::stop::Stop;
-use crate::{again, files, out, registry};
+use crate::{again, clock, files, out, registry};
 
 const NOTES: &str = "\
 An entry is a scenario that violates something, a file named by what it shows: of two that show the same the smaller
@@ -31,9 +32,10 @@ const RUN_NOTES: &str = "\
   changed  it violates something, but is not the run that was saved
   fixed    it violates nothing any more
   stale    it does not run any more: a flag or a lie has another name now
+  slow     it was stopped before its end, because of --timeout
   foreign  it is no scenario, or one of a protocol that this program does not know
 
-Exits with 1 if an entry fails, with 3 if one is changed, stale or foreign, and with 0 if all are fixed.
+Exits with 1 if an entry fails, with 3 if one is changed, stale, slow or foreign, and with 0 if all are fixed.
 
 Example: turncoat corpus run --junit corpus.xml";
 
@@ -58,6 +60,9 @@ enum Command {
     Run {
         #[command(flatten)]
         folder: Folder,
+        /// Stop each run after this time: 500ms, 10s, 5m
+        #[arg(long, value_name = "DURATION", value_parser = clock::duration)]
+        timeout: Option<Duration>,
         #[command(flatten)]
         output: Output,
     },
@@ -108,9 +113,10 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Runs all entries again.
-    fn judge(&self) -> Result<Vec<Judged>> {
+    fn judge(&self, timeout: Option<Duration>) -> Result<Vec<Judged>> {
         let jobs = available_parallelism().map_or(1, usize::from);
-        let judged = corpus::judge(&self.path, &|name| Ok(registry::protocol(name)?), jobs)?;
+        let patience = || -> Box<dyn FnMut() -> bool> { Box::new(clock::over(timeout)) };
+        let judged = corpus::judge(&self.path, &|name| Ok(registry::protocol(name)?), jobs, &patience)?;
         if judged.is_empty() {
             out::log(format_args!("no entry in {}", self.path.display()));
         }
@@ -120,17 +126,17 @@ impl Folder {
 
 pub(crate) fn corpus(args: &Args) -> Result<Exit> {
     match &args.command {
-        Command::Run { folder, output } => run(folder, output),
+        Command::Run { folder, timeout, output } => run(folder, *timeout, output),
         Command::Add { files, folder, automatic, json } => add(files, folder, automatic, *json),
         Command::List { folder, json } => list(folder, *json),
         Command::Prune { folder, dry_run, json } => prune(folder, *dry_run, *json),
     }
 }
 
-fn run(folder: &Folder, output: &Output) -> Result<Exit> {
+fn run(folder: &Folder, timeout: Option<Duration>, output: &Output) -> Result<Exit> {
     output.check()?;
     let clock = Stopwatch::start();
-    let judged = folder.judge()?;
+    let judged = folder.judge(timeout)?;
     let width = judged.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
     for entry in &judged {
         let Judged { path, standing, why, shown, .. } = entry;
@@ -180,7 +186,7 @@ fn case(entry: &Judged) -> Case {
     let verdict = match standing {
         Standing::Fixed | Standing::Outside => Verdict::Passed,
         Standing::Fails => Verdict::Failed(format!("{why}\n{} replay {}", again::program(), path.display())),
-        Standing::Changed | Standing::Stale | Standing::Foreign => {
+        Standing::Changed | Standing::Stale | Standing::Slow | Standing::Foreign => {
             Verdict::Broken(format!("{}: {why}", standing.name()))
         }
     };
@@ -234,7 +240,7 @@ fn add(paths: &[PathBuf], folder: &Folder, automatic: &Automatic, json: bool) ->
 fn list(folder: &Folder, json: bool) -> Result<Exit> {
     let rows = Rows::embedded();
     let mut table = vec![["name", "protocol", "property", "looks like", "size"].map(str::to_owned)];
-    for judged in folder.judge()? {
+    for judged in folder.judge(None)? {
         let name = judged.name();
         let none = || "-".to_owned();
         let (Some((entry, scenario)), Some(shown)) = (&judged.scenario, &judged.shown) else {
@@ -281,7 +287,7 @@ fn in_words(size: Size) -> String {
 }
 
 fn prune(folder: &Folder, dry_run: bool, json: bool) -> Result<Exit> {
-    let judged = folder.judge()?;
+    let judged = folder.judge(None)?;
     let changes = corpus::prune(&folder.path, &judged, dry_run)?;
     for Change { path, what, why } in &changes {
         if json {

@@ -70,7 +70,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     for (path, picture) in pictures {
         let Some(path) = path else { continue };
         if path.as_os_str() == "-" {
-            out::line(picture(&explanation).trim_end())?;
+            out::exact(picture(&explanation).trim_end())?;
             printed = true;
         } else {
             let text = picture(&explanation);

@@ -1,11 +1,15 @@
 //! `turncoat explore`: a run in the browser, to look at and to play with.
 
-use std::path::Path;
+use std::env;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use crate::exit::Exit;
-use crate::explore::{Desk, Session, serve};
+use crate::explore::{Desk, Session, Waiting, serve};
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
 use crate::{files, out};
@@ -47,14 +51,51 @@ pub(crate) struct Args {
 
 pub(crate) fn explore(args: &Args) -> Result<Exit> {
     let first = args.what.as_deref().map(|what| args.session(what)).transpose()?;
+    // It is there as long as the server is.
+    let mut door = None;
     serve(Desk::new(first, args.read_only), args.port, |address| {
         out::line(address)?;
-        if !args.no_open && open::that_detached(address).is_err() {
-            out::log("no browser could be opened: open the address yourself");
+        if !args.no_open {
+            door = Door::to(address).ok();
+            let opened = door.as_ref().is_some_and(|door| open::that_detached(&door.0).is_ok());
+            if !opened {
+                out::log("no browser could be opened: open the address yourself");
+            }
         }
         Ok(())
     })?;
+    drop(door);
     Ok(Exit::Clean)
+}
+
+/// A file that leads a browser to an address and that only its owner may read: everybody on the machine sees with which
+/// arguments a browser was started, and the address holds a secret.
+struct Door(PathBuf);
+
+impl Door {
+    fn to(address: &str) -> io::Result<Self> {
+        let number = RandomState::new().hash_one(address);
+        let path = env::temp_dir().join(format!("turncoat-{number:016x}.html"));
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path)?;
+        let door = Self(path);
+        write!(
+            file,
+            "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+             <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>turncoat</title>\n\
+             <a href=\"{address}\">to the explorer</a>\n"
+        )?;
+        Ok(door)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl Args {
@@ -66,13 +107,13 @@ impl Args {
             if options {
                 bail!("{what} says itself what runs: leave out the other options");
             }
-            return Session::of(named(), &files::read(path)?);
+            return Session::of(named(), &files::read(path)?, &Waiting::default());
         }
         if what.contains('/') {
             if options {
                 bail!("the bug {what} says itself what runs: leave out the other options");
             }
-            return Session::bug(Rows::embedded().bug(what)?);
+            return Session::bug(Rows::embedded().bug(what)?, &Waiting::default());
         }
         Session::fresh(named(), &self.setup.prepare(Start::protocol(what)?, Some("none"))?.base)
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ArgGroup;
 use serde::Serialize;
-use turncoat_core::outcome::{Outcome, Property};
+use turncoat_core::outcome::{End, Outcome, Property};
 use turncoat_core::scenario::{Expect, Scenario};
 use turncoat_lab::corpus::differences;
 use turncoat_lab::lasso::{self, Proof};
@@ -19,11 +20,11 @@ use crate::expect::{self, Wanted};
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::show::{self, Shown};
-use crate::{again, files, out, registry};
+use crate::{again, clock, files, out, registry};
 
 const NOTES: &str = "\
 Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved. With
---expect, 0 and 1 change places.
+--expect, 0 and 1 change places. A run that is stopped by --timeout shows nothing: the code is 124.
 
 Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
          turncoat replay --bug pbft-java/figure-2 --trace";
@@ -38,6 +39,10 @@ pub(crate) struct Args {
     /// Print every event
     #[arg(long)]
     trace: bool,
+
+    /// Stop the run after this time: 500ms, 10s, 5m
+    #[arg(long, value_name = "DURATION", value_parser = clock::duration)]
+    timeout: Option<Duration>,
 
     /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
     #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
@@ -74,17 +79,30 @@ struct Replayed<'a> {
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
     let (scenario, file) = args.subject.scenario()?;
     args.output.check()?;
-    let clock = Stopwatch::start();
+    let stopwatch = Stopwatch::start();
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let mut runner = entry.runner();
+    let mut over = clock::over(args.timeout);
     let outcome = if args.trace {
-        let (outcome, recording) = runner.record(&scenario).with_context(in_file)?;
+        let (outcome, recording) = runner.record_until(&scenario, &mut |_| over()).with_context(in_file)?;
         show::trace(&recording, args.output.json())?;
         outcome
     } else {
-        runner.execute(&scenario).with_context(in_file)?
+        runner.watch(&scenario, &mut |_| over()).with_context(in_file)?
     };
+    if outcome.end == End::Stopped {
+        let words = format!("out of time: the run was stopped at step {} (--timeout)", outcome.steps);
+        out::log(format_args!("{file}: {words}"));
+        let verdict = Verdict::Broken(words);
+        args.output.report(&Cases {
+            suite: scenario.protocol.name.clone(),
+            cases: vec![Case { class: "replay".to_owned(), name: file, verdict }],
+            clean: String::new(),
+            seconds: stopwatch.seconds(),
+        })?;
+        return Ok(Exit::TimedOut);
+    }
     if let Some(name) = scenario.expect.as_ref().and_then(|expect| expect.property.as_ref()) {
         registry::property(name).context("expect.property").with_context(in_file)?;
     }
@@ -118,7 +136,7 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
         suite: scenario.protocol.name.clone(),
         cases: expect::cases(args.expect, "replay", &found),
         clean: format!("{file}: as it was saved"),
-        seconds: clock.seconds(),
+        seconds: stopwatch.seconds(),
     };
     if !differs.is_empty() {
         let verdict = Verdict::Broken(differs.join("\n"));

@@ -87,7 +87,7 @@ pub(crate) fn report(args: &Args) -> Result<Exit> {
         let KindId { campaign, id } = kind;
         let scenario = report::scenario(&store, campaign, id)?;
         let missing = || anyhow!("{}: no kind of violations {campaign}/{id}", name(&args.store));
-        out::line(scenario.ok_or_else(missing)?.trim_end())?;
+        out::exact(scenario.ok_or_else(missing)?.trim_end())?;
         return Ok(Exit::Clean);
     }
     let format = args.format()?;
@@ -100,7 +100,8 @@ pub(crate) fn report(args: &Args) -> Result<Exit> {
         Format::Json => serde_json::to_string(&report)?,
     };
     match &args.output {
-        None => out::line(text.trim_end())?,
+        None if format == Format::Md => out::line(text.trim_end())?,
+        None => out::exact(text.trim_end())?,
         Some(path) => {
             files::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
         }

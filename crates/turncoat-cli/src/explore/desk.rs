@@ -14,6 +14,7 @@ use super::Trouble;
 use super::home::files as home_files;
 use super::hunt::Hunts;
 use super::session::Session;
+use super::waiting::Waiting;
 use crate::files;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
@@ -145,25 +146,25 @@ impl Desk {
     }
 
     /// Opens something.
-    pub(super) fn open(&self, open: &Open) -> Result<String, Trouble> {
+    pub(super) fn open(&self, open: &Open, waiting: &Waiting) -> Result<String, Trouble> {
         let session = match open {
             Open::Protocol(options) => Session::fresh(options.protocol.clone(), &options.scenario()?)?,
-            Open::Bug { bug } => Session::bug(Rows::embedded().bug(bug)?)?,
+            Open::Bug { bug } => Session::bug(Rows::embedded().bug(bug)?, waiting)?,
             Open::File { file } => {
                 if !home_files().iter().any(|known| known.name == *file) {
                     return Err(Trouble::Missing(format!("there is no file {file} in the list")));
                 }
                 let scenario =
                     files::read(Path::new(file)).map_err(|error| Trouble::Bad(error.to_string()))?;
-                Session::of(file.clone(), &scenario).with_context(|| file.clone())?
+                Session::of(file.clone(), &scenario, waiting).with_context(|| file.clone())?
             }
             Open::Text { text, name } => {
                 let scenario = Scenario::parse(text).with_context(|| name.clone())?;
-                Session::of(name.clone(), &scenario).with_context(|| name.clone())?
+                Session::of(name.clone(), &scenario, waiting).with_context(|| name.clone())?
             }
             Open::Finding { campaign, finding } => {
                 let (title, scenario) = self.hunts.finding(campaign, *finding)?;
-                Session::of(title, &scenario)?
+                Session::of(title, &scenario, waiting)?
             }
         };
         Ok(self.add(session))

@@ -7,6 +7,7 @@
 //! | a line that ... | lives in |
 //! |---|---|
 //! | answers a request, or refuses it | `server.rs` |
+//! | knows whether somebody still waits for an answer | `waiting.rs` |
 //! | knows all sessions and campaigns | `desk.rs` |
 //! | makes choices, forks, changes liars | `session.rs` |
 //! | makes a run again, to be looked at | `made.rs` |
@@ -26,10 +27,12 @@ mod session;
 mod split;
 mod state;
 mod view;
+mod waiting;
 
 pub(crate) use desk::Desk;
 pub(crate) use server::serve;
 pub(crate) use session::Session;
+pub(crate) use waiting::Waiting;
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(crate) enum Trouble {
     Bad(String),
     /// It makes sense, and cannot be done.
     Refused(String),
+    /// It takes too long.
+    Slow(String),
     /// Nobody reads that much.
     TooLong(String),
 }

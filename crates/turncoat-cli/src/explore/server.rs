@@ -20,6 +20,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use futures_util::stream::{self, Stream};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use rust_embed::Embed;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,6 +31,7 @@ use tokio::net::TcpListener;
 use super::desk::{Desk, Open};
 use super::hunt::Hunt;
 use super::session::{Place, Until};
+use super::waiting::Waiting;
 use super::{Trouble, export, home, moment, view};
 use crate::commands::report;
 
@@ -38,6 +42,12 @@ pub(super) struct Page;
 
 /// The longest request.
 const BODY: usize = 1 << 20;
+
+/// How long a client may take to say what it wants, before the connection is closed.
+const HEAD: Duration = Duration::from_secs(5);
+
+/// How long a request may take in all.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// How often a campaign says how far it is.
 const BEAT: Duration = Duration::from_millis(250);
@@ -65,6 +75,7 @@ impl IntoResponse for Trouble {
             Self::Missing(error) => (StatusCode::NOT_FOUND, error),
             Self::Bad(error) => (StatusCode::BAD_REQUEST, error),
             Self::Refused(error) => (StatusCode::UNPROCESSABLE_ENTITY, error),
+            Self::Slow(error) => (StatusCode::REQUEST_TIMEOUT, error),
             Self::TooLong(error) => (StatusCode::PAYLOAD_TOO_LARGE, error),
         };
         (status, axum::Json(json!({ "error": error }))).into_response()
@@ -80,13 +91,36 @@ pub(crate) fn serve(desk: Desk, port: u16, ready: impl FnOnce(&str) -> Result<()
             .with_context(|| format!("cannot listen on port {port}"))?;
         let address = listener.local_addr()?;
         let token = token()?;
-        ready(&format!("http://{address}/{token}/"))?;
         let app = router(desk, &token, address.port());
         tokio::select! {
-            served = async { axum::serve(listener, app).await } => served.context("the server stopped"),
+            // In this order: whoever is told the address may press it at once.
+            biased;
             pressed = tokio::signal::ctrl_c() => pressed.context("cannot wait for Ctrl-C"),
+            served = async {
+                ready(&format!("http://{address}/{token}/"))?;
+                accept(&listener, &app).await;
+                Ok(())
+            } => served,
         }
     })
+}
+
+/// Answers whoever connects. Those who say nothing are not waited for.
+async fn accept(listener: &TcpListener, app: &Router) {
+    loop {
+        // If there are too many open files, some will be closed.
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(BEAT).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(app.clone());
+        tokio::spawn(async move {
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(HEAD);
+            // Whoever hangs up in the middle misses the answer.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
 }
 
 /// 128 random bits, for an address that nobody guesses.
@@ -138,7 +172,11 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
     if !is_own(&shared.hosts, request.headers()) {
         return (StatusCode::FORBIDDEN, "only the explorer's own page may ask\n").into_response();
     }
-    let mut response = next.run(request).await;
+    let answer = tokio::time::timeout(ANSWER, next.run(request)).await;
+    let mut response = answer.unwrap_or_else(|_| {
+        let seconds = ANSWER.as_secs();
+        Trouble::Slow(format!("stopped: it took longer than {seconds} s")).into_response()
+    });
     let headers = response.headers_mut();
     let policies = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -186,18 +224,21 @@ pub(super) fn percent_encoded(text: &str) -> String {
     })
 }
 
-/// Does what takes a while where nobody waits for it.
+/// Does what takes a while where nobody waits for it. If the client hangs up, or its time is over, the work is told.
 async fn work<T: Send + 'static>(
     shared: Shared,
-    work: impl FnOnce(&Desk) -> Result<T, Trouble> + Send + 'static,
+    work: impl FnOnce(&Desk, &Waiting) -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
-    let done = tokio::task::spawn_blocking(move || work(&shared.desk)).await;
+    let waiting = Waiting::default();
+    // Whatever happens to the request, this is dropped with it.
+    let _client = waiting.client();
+    let done = tokio::task::spawn_blocking(move || work(&shared.desk, &waiting)).await;
     done.unwrap_or_else(|_| Err(Trouble::Refused("a bug in turncoat itself, please report it".to_owned())))
 }
 
 async fn answer<T: Serialize + Send + 'static>(
     shared: Shared,
-    what: impl FnOnce(&Desk) -> Result<T, Trouble> + Send + 'static,
+    what: impl FnOnce(&Desk, &Waiting) -> Result<T, Trouble> + Send + 'static,
 ) -> Answer<T> {
     work(shared, what).await.map(axum::Json)
 }
@@ -211,12 +252,15 @@ fn read<T>(body: Posted<T>) -> Result<T, Trouble> {
 }
 
 async fn show_home(State(shared): State<Shared>) -> Answer<home::Home> {
-    answer(shared, home::home).await
+    answer(shared, |desk, _| home::home(desk)).await
 }
 
 async fn open(State(shared): State<Shared>, open: Posted<Open>) -> Answer<Value> {
     let open = read(open)?;
-    answer(shared, move |desk| desk.open(&open).map(|session| json!({ "session": session }))).await
+    answer(shared, move |desk, waiting| {
+        desk.open(&open, waiting).map(|session| json!({ "session": session }))
+    })
+    .await
 }
 
 async fn close(State(shared): State<Shared>, Path(id): Path<String>) -> Result<StatusCode, Trouble> {
@@ -232,18 +276,18 @@ struct Liars {
 async fn liars(State(shared): State<Shared>, Path(id): Path<String>, liars: Posted<Liars>) -> Answer<Place> {
     let Liars { byzantine } = read(liars)?;
     let place = |()| Place { run: 0, at: 0, note: None };
-    answer(shared, move |desk| desk.set_liars(&id, &byzantine).map(place)).await
+    answer(shared, move |desk, _| desk.set_liars(&id, &byzantine).map(place)).await
 }
 
 async fn show_run(State(shared): State<Shared>, Path((id, run)): Path<(String, usize)>) -> Answer<view::Run> {
-    answer(shared, move |desk| view::run(&desk.session(&id)?, &id, run, desk.read_only)).await
+    answer(shared, move |desk, _| view::run(&desk.session(&id)?, &id, run, desk.read_only)).await
 }
 
 /// A session, a run of it, a place in it.
 type At = Path<(String, usize, usize)>;
 
 async fn show_moment(State(shared): State<Shared>, Path((id, run, at)): At) -> Answer<moment::Moment> {
-    answer(shared, move |desk| moment::moment(&desk.session(&id)?, run, at)).await
+    answer(shared, move |desk, _| moment::moment(&desk.session(&id)?, run, at)).await
 }
 
 #[derive(Deserialize)]
@@ -256,11 +300,11 @@ async fn show_lies(
     Path((id, run, at)): At,
     Query(Message { message }): Query<Message>,
 ) -> Answer<moment::Lies> {
-    answer(shared, move |desk| moment::lies(&desk.session(&id)?, run, at, &message)).await
+    answer(shared, move |desk, _| moment::lies(&desk.session(&id)?, run, at, &message)).await
 }
 
 async fn show_story(State(shared): State<Shared>, Path((id, run, at)): At) -> Answer<moment::Story> {
-    answer(shared, move |desk| moment::story(&desk.session(&id)?, run, at)).await
+    answer(shared, move |desk, _| moment::story(&desk.session(&id)?, run, at)).await
 }
 
 #[derive(Deserialize)]
@@ -270,7 +314,7 @@ struct Act {
 
 async fn act(State(shared): State<Shared>, Path((id, run, at)): At, act: Posted<Act>) -> Answer<Place> {
     let Act { action } = read(act)?;
-    answer(shared, move |desk| desk.change(&id, |session| session.act(run, at, &action))).await
+    answer(shared, move |desk, _| desk.change(&id, |session| session.act(run, at, &action))).await
 }
 
 #[derive(Deserialize)]
@@ -282,7 +326,10 @@ struct Go {
 async fn go(State(shared): State<Shared>, Path((id, run, at)): At, go: Posted<Go>) -> Answer<Place> {
     let Go { until, steps } = read(go)?;
     let steps = steps.unwrap_or(1);
-    answer(shared, move |desk| desk.change(&id, |session| session.go(run, at, until, steps))).await
+    answer(shared, move |desk, waiting| {
+        desk.change(&id, |session| session.go(run, at, until, steps, waiting))
+    })
+    .await
 }
 
 #[derive(Deserialize)]
@@ -292,7 +339,7 @@ struct Fork {
 
 async fn fork(State(shared): State<Shared>, Path((id, run, at)): At, fork: Posted<Fork>) -> Answer<Place> {
     let Fork { name } = read(fork)?;
-    answer(shared, move |desk| desk.change(&id, |session| session.fork(run, at, &name))).await
+    answer(shared, move |desk, _| desk.change(&id, |session| session.fork(run, at, &name))).await
 }
 
 async fn export_file(
@@ -300,7 +347,7 @@ async fn export_file(
     Path((id, run, at, name)): Path<(String, usize, usize, String)>,
 ) -> Result<impl IntoResponse, Trouble> {
     let attachment = format!("attachment; filename=\"{name}\"");
-    let export = move |desk: &Desk| export::file(&desk.session(&id)?, &id, run, at, &name);
+    let export = move |desk: &Desk, _: &Waiting| export::file(&desk.session(&id)?, &id, run, at, &name);
     let (kind, text) = work(shared, export).await?;
     let attachment = HeaderValue::from_str(&attachment).unwrap_or(HeaderValue::from_static("attachment"));
     Ok((
@@ -311,7 +358,7 @@ async fn export_file(
 
 async fn hunt(State(shared): State<Shared>, hunt: Posted<Hunt>) -> Answer<Value> {
     let hunt = read(hunt)?;
-    answer(shared, move |desk| {
+    answer(shared, move |desk, _| {
         if desk.read_only {
             return Err(Trouble::Refused("this explorer is for reading only".to_owned()));
         }
@@ -349,7 +396,7 @@ async fn show_report(
     State(shared): State<Shared>,
     Path(file): Path<String>,
 ) -> Result<impl IntoResponse, Trouble> {
-    let html = work(shared, move |_| {
+    let html = work(shared, move |_, _| {
         if !home::files().iter().any(|known| known.name == file && known.kind == "database") {
             return Err(Trouble::Missing(format!("there is no database {file} in the list")));
         }

@@ -2,22 +2,27 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use turncoat_core::ids::NodeSet;
-use turncoat_core::outcome::Violation;
+use turncoat_core::outcome::{End, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::schedule::Action;
 use turncoat_core::session::Session as Hand;
+use turncoat_core::sim::Moment;
 use turncoat_lab::suite::Bug;
 
 use super::Trouble;
 use super::made::Made;
+use super::waiting::Waiting;
 use crate::registry;
 
 /// The most choices that one command makes.
 const MOST: usize = 50_000;
+
+/// The most steps of a run that is opened.
+const LONGEST: u64 = 200_000;
 
 /// The most runs of a session.
 const RUNS: usize = 64;
@@ -72,15 +77,25 @@ pub(super) enum Until {
 
 impl Session {
     /// The witness of a known bug.
-    pub(crate) fn bug(bug: Bug) -> Result<Self> {
-        let session = Self::of(bug.id, &bug.witness)?;
+    pub(crate) fn bug(bug: Bug, waiting: &Waiting) -> Result<Self> {
+        let session = Self::of(bug.id, &bug.witness, waiting)?;
         Ok(Self { about: bug.facts.title, ..session })
     }
 
     /// The run of a scenario, from its first choice to its last.
-    pub(crate) fn of(title: String, scenario: &Scenario) -> Result<Self> {
+    pub(crate) fn of(title: String, scenario: &Scenario, waiting: &Waiting) -> Result<Self> {
         let entry = registry::protocol(&scenario.protocol.name)?;
-        let (outcome, recording) = entry.runner().record(scenario)?;
+        let mut enough = |now: &dyn Moment| now.steps() > LONGEST || waiting.is_over();
+        let (outcome, recording) = entry.runner().record_until(scenario, &mut enough)?;
+        if waiting.is_over() {
+            bail!("nobody waits for the answer any more");
+        }
+        if outcome.end == End::Stopped {
+            bail!(
+                "the run has more than {LONGEST} steps, which is too long to explore: give it fewer requests, or a lower \
+                 `limits.steps`"
+            );
+        }
         let violation = outcome.violations.first().map(|violation| violation.property.to_string());
         let chosen =
             Chosen { name: "as it was".to_owned(), from: None, actions: recording.script, violation };
@@ -144,7 +159,14 @@ impl Session {
     }
 
     /// Lets time pass until something happens.
-    pub(super) fn go(&mut self, run: usize, at: usize, until: Until, steps: usize) -> Result<Place, Trouble> {
+    pub(super) fn go(
+        &mut self,
+        run: usize,
+        at: usize,
+        until: Until,
+        steps: usize,
+        waiting: &Waiting,
+    ) -> Result<Place, Trouble> {
         let mut hand = self.replay(run, at, true)?;
         let seats = hand.standings().len();
         let views = |hand: &dyn Hand| (0..seats).map(|seat| hand.view(seat)).collect::<Vec<_>>();
@@ -165,6 +187,9 @@ impl Session {
                 let why = if left == 0 { "that may take for ever" } else { "nothing more can happen" };
                 note = (!matches!(until, Until::End)).then(|| format!("stopped: {why}"));
                 break;
+            }
+            if waiting.is_over() {
+                return Err(Waiting::trouble());
             }
             left -= 1;
         }
@@ -241,11 +266,34 @@ mod tests {
     use super::*;
     use crate::rows::Rows;
 
+    const LONG: &str = "schema = 1\nprotocol.name = 'pbft'\nworkload.requests = 10000";
+
+    #[test]
+    fn a_run_that_is_too_long_is_refused() {
+        let long = Scenario::parse(LONG).expect("a scenario");
+        let error = Session::of("long".to_owned(), &long, &Waiting::default()).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("more than 200000 steps"), "{error}");
+    }
+
+    /// It ends with its first step.
+    #[test]
+    fn a_run_that_nobody_waits_for_ends() {
+        let (scenario, waiting) = (Scenario::parse(LONG).expect("a scenario"), Waiting::default());
+        drop(waiting.client());
+        let mut session = Session::fresh("by hand".to_owned(), &scenario).expect("a session");
+        let gone = session.go(0, 0, Until::End, 0, &waiting).unwrap_err();
+        assert!(matches!(gone, Trouble::Slow(_)), "{gone:?}");
+        let short = scenario.with("workload.requests", 1.into()).expect("a scenario");
+        assert!(Session::of("short".to_owned(), &short, &waiting).is_err());
+        assert!(Session::of("short".to_owned(), &short, &Waiting::default()).is_ok());
+    }
+
     #[test]
     fn every_witness_can_be_made_again_choice_by_choice() {
         for bug in Rows::embedded().bugs(&[]).expect("the suite") {
             let (id, property) = (bug.id.clone(), bug.facts.property);
-            let session = Session::bug(bug).unwrap_or_else(|error| panic!("{id}: {error}"));
+            let session =
+                Session::bug(bug, &Waiting::default()).unwrap_or_else(|error| panic!("{id}: {error}"));
             let made = session.made(0).unwrap_or_else(|error| panic!("{id}: {error:?}"));
             let end = session.runs[0].actions.len();
             assert!(made.violated(end, property).is_some(), "{id}");

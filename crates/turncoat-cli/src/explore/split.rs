@@ -118,13 +118,14 @@ fn stopped(copy: &SentCopy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::session::Session;
+    use super::super::waiting::Waiting;
     use crate::rows::Rows;
 
     #[test]
     fn partitions_of_a_scenario_are_seen_while_they_cut() {
         let ids = ["hotstuff-chained/no-consecutive-views".to_owned()];
         let bug = Rows::embedded().bugs(&ids).expect("the suite").remove(0);
-        let session = Session::bug(bug).expect("a session");
+        let session = Session::bug(bug, &Waiting::default()).expect("a session");
         let made = session.made(0).expect("its run");
         let partitions = made.partitions(&session.scenario.adversary.faults);
         let side = |side: &[usize]| side.iter().map(|&i| made.lifelines[i].to_string()).collect::<Vec<_>>();

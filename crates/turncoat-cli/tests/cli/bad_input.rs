@@ -147,6 +147,34 @@ fn a_file_that_cannot_be_read_is_named() {
     refused(&folder, &["replay", "."], &[". is a folder"]);
     std::fs::write(folder.path().join("bad.toml"), [0xff, 0xfe, 0x00]).expect("a file");
     refused(&folder, &["replay", "bad.toml"], &["bad.toml", "not text"]);
+    refused(&folder, &["replay", "/dev/zero"], &["/dev/zero is a pipe or a device"]);
+    std::fs::create_dir(folder.path().join("dir.db")).expect("a folder");
+    refused(&folder, &["report", "dir.db"], &["dir.db: it is a folder: give a file"]);
+}
+
+#[test]
+fn what_would_take_gigabytes_is_refused() {
+    let pbft = |text: &str| format!("schema = 1\n[protocol]\nname = \"pbft\"\n{text}\n");
+    refused_file(&pbft("checkpoint = 4097"), &["`checkpoint` and `window` are at most 4096"]);
+    refused_file(&pbft("window = 1000000"), &["`checkpoint` and `window` are at most 4096"]);
+    refused_file(&pbft("[workload]\nrequests = 1000000"), &["workload.requests", "at most 10000"]);
+    let billions = "plan fuzz pbft --runs 4294967295 --shard-runs 1";
+    refused_args(billions, &["at most 1000000 shards", "--shard-runs"]);
+}
+
+/// A full disk is no bug of turncoat's.
+#[test]
+fn results_that_cannot_be_written_are_an_error() {
+    for args in [&["list", "protocols"][..], &["--help"], &["fuzz", "--help"]] {
+        let full = std::fs::File::create("/dev/full").expect("a device");
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("turncoat"));
+        let output = command.args(args).stdout(full).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && said.contains("cannot write the results"),
+            "{args:?}: {said}"
+        );
+    }
 }
 
 #[test]

@@ -144,25 +144,42 @@ fn a_campaign_ends_when_its_time_is_up() {
     assert!(summary["seconds"].as_f64().is_some_and(|seconds| (0.2..20.0).contains(&seconds)), "{summary}");
 }
 
-#[test]
-fn an_interrupted_campaign_says_what_is_known() {
+/// A campaign that gets a signal after a while, and its exit code and summary.
+fn signalled(env: &str, signal: &str, time: &str) -> (Option<i32>, Value) {
     use std::process::{Command, Stdio};
     let folder = Folder::new();
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("turncoat"))
-        .args(["fuzz", "pbft", "--strategy", "none", "--for", "1h", "--json"])
+    // Whoever runs the tests may ignore some signals.
+    let child = Command::new("env")
+        .arg(env)
+        .arg(assert_cmd::cargo::cargo_bin!("turncoat"))
+        .args(["fuzz", "pbft", "--strategy", "none", "--for", time, "--json"])
         .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
     std::thread::sleep(std::time::Duration::from_millis(700));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
     assert!(sent.success());
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130));
-    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
-    assert_eq!(summary["interrupted"], true);
-    assert!(summary["runs"].as_u64().is_some_and(|runs| runs > 0));
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("a summary"))
+}
+
+/// By somebody at the terminal, by a scheduler of a cluster, by a terminal that is closed.
+#[test]
+fn an_interrupted_campaign_says_what_is_known() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let (code, summary) = signalled("--default-signal=INT,TERM,HUP", signal, "1h");
+        assert_eq!(code, Some(130), "{signal}");
+        assert_eq!(summary["interrupted"], true);
+        assert!(summary["runs"].as_u64().is_some_and(|runs| runs > 0));
+    }
+}
+
+#[test]
+fn a_campaign_under_nohup_outlives_its_terminal() {
+    let (code, summary) = signalled("--ignore-signal=HUP", "-HUP", "2s");
+    assert_eq!((code, &summary["interrupted"]), (Some(0), &Value::Bool(false)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::bad_input::refused;
+use super::replays::LONG;
 use super::{DOOM, DOOMED, Folder, Ran};
 
 /// The name of the entry that [`DOOMED`] makes.
@@ -257,4 +258,24 @@ fn mistakes_are_said_in_a_sentence() {
     std::fs::create_dir(folder.path().join("turncoat-corpus")).expect("a folder");
     let ran = folder.turncoat("corpus run");
     assert_eq!((ran.code, ran.err.as_str()), (4, "no entry in turncoat-corpus\n"));
+}
+
+/// A pipe, a device, and a run that goes on for minutes.
+#[test]
+fn entries_that_never_end_do_not_hold_up_the_others() {
+    let folder = Folder::new();
+    folder.write("doomed.toml", DOOMED);
+    let name = add(&folder, "doomed.toml");
+    folder.write("turncoat-corpus/long.toml", LONG);
+    let path = |name: &str| folder.path().join("turncoat-corpus").join(name);
+    assert!(std::process::Command::new("mkfifo").arg(path("pipe.toml")).status().expect("mkfifo").success());
+    std::os::unix::fs::symlink("/dev/zero", path("zero.toml")).expect("a link");
+    let ran = folder.turncoat("corpus run --timeout 300ms --json");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    let standing = |wanted: &str| {
+        let entries = lines(&ran, "entry");
+        entries.iter().find(|entry| entry["name"] == wanted).expect("an entry")["standing"].clone()
+    };
+    let all = [name.as_str(), "long", "pipe", "zero"].map(standing);
+    assert_eq!(all, ["fails", "slow", "foreign", "foreign"]);
 }

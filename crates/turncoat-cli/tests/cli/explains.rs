@@ -114,3 +114,24 @@ fn what_is_no_scenario_is_an_error() {
         unknown.err
     );
 }
+
+/// Where there is no room for a column for everybody, the chart is a list.
+#[test]
+fn a_large_cluster_is_explained_in_lines_that_fit() {
+    let folder = Folder::new();
+    for (n, f) in [(16, 5), (19, 6), (31, 10), (64, 21)] {
+        let text = format!("schema = 1\n[protocol]\nname = \"pbft\"\n[cluster]\nn = {n}\nf = {f}\n");
+        folder.write("it.toml", &text);
+        for all in ["", "--all"] {
+            let ran = folder.turncoat(&format!("explain it.toml {all}"));
+            assert_eq!(ran.code, 0, "{n}: {}", ran.err);
+            let long = ran.out.lines().find(|line| line.chars().count() > 100);
+            assert_eq!(long, None, "{n}");
+            if all == "--all" {
+                let of_leader =
+                    |line: &&str| line.contains("  p0 --> p") && line.ends_with(": PRE-PREPARE v=0 n=1 A");
+                assert!(ran.out.lines().any(|line| of_leader(&line)), "{n}:\n{}", ran.out);
+            }
+        }
+    }
+}

@@ -299,3 +299,56 @@ fn what_cannot_be_opened_is_refused_before_anybody_waits() {
         assert!(ran.code == 2 && ran.err.contains(words), "{args}: {} {}", ran.code, ran.err);
     }
 }
+
+/// Whoever connects and says nothing, or half of a request, is not waited for.
+#[test]
+fn slow_connections_are_closed() {
+    let server = Server::start(&Folder::new(), "");
+    let said = ["", "GET / HTTP/1.1\r\nhost: "];
+    let open: Vec<TcpStream> = said
+        .iter()
+        .map(|said| {
+            let mut stream = TcpStream::connect(&server.host).expect("it listens");
+            stream.write_all(said.as_bytes()).expect("it reads");
+            stream
+        })
+        .collect();
+    for mut stream in open {
+        // A test that waits for this is a test that fails.
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).expect("a timeout");
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).expect("it is closed");
+    }
+    server.get("api/home");
+}
+
+/// Everybody on the machine may see with which arguments a program was started.
+#[test]
+fn the_token_is_not_among_the_arguments_of_the_browser() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let path = |name: &str| folder.path().join(name);
+    folder.write("xdg-open", "#!/bin/sh\necho \"$@\" >\"$ARGUMENTS\"\n");
+    std::fs::set_permissions(path("xdg-open"), PermissionsExt::from_mode(0o755)).expect("a program");
+    assert!(Command::new("mkfifo").arg(path("arguments")).status().expect("mkfifo").success());
+    let mut process = Command::new(env!("CARGO_BIN_EXE_turncoat"))
+        .current_dir(folder.path())
+        .arg("explore")
+        .env("PATH", folder.path())
+        .env("ARGUMENTS", path("arguments"))
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut address = String::new();
+    BufReader::new(process.stdout.take().expect("it is piped")).read_line(&mut address).expect("an address");
+    let arguments = folder.read("arguments");
+    let page = std::path::Path::new(arguments.trim());
+    let html = std::fs::read_to_string(page).expect("a page");
+    let mode = page.metadata().expect("a page").permissions().mode();
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().expect("kill").success());
+    process.wait().expect("it ends");
+    assert!(html.contains(address.trim()) && !arguments.contains("http"), "{arguments}: {html}");
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!page.exists(), "it is gone with the server");
+}

@@ -62,3 +62,57 @@ fn a_step_that_cannot_be_carried_out_is_a_divergence() {
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("step 2 of the script (`deliver p0>p1 commit #7`)"), "{}", ran.err);
 }
+
+/// It would take minutes.
+pub(crate) const LONG: &str = "schema = 1\n[protocol]\nname = \"pbft\"\n[cluster]\nn = 64\nf = 21\n\
+                               [workload]\nrequests = 10000\n";
+
+#[test]
+fn a_run_may_be_stopped_after_some_time() {
+    let folder = Folder::new();
+    folder.write("long.toml", LONG);
+    for trace in ["", "--trace"] {
+        let ran = folder.turncoat(&format!("replay long.toml --timeout 50ms {trace}"));
+        assert_eq!(ran.code, 124, "{}", ran.err);
+        assert!(ran.err.contains("long.toml: out of time: the run was stopped at step"), "{}", ran.err);
+    }
+    folder.write("doomed.toml", DOOMED);
+    assert_eq!(folder.turncoat("replay doomed.toml --timeout 1h").code, 1);
+}
+
+/// A scenario may come with the pull request of a stranger.
+#[test]
+fn a_scenario_has_no_power_over_the_terminal_or_the_ci() {
+    let folder = Folder::new();
+    let text = "schema = 1\n[protocol]\nname = \"pbft\"\n[workload]\n\
+                ops = [\"\\u001b]0;x\\u0007\", \"\\n::error::pwn\"]\n";
+    folder.write("it.toml", text);
+    folder.write("name.toml", &text.replace("\"pbft\"", "\"\\u001b[2J\\n::error::pwn\""));
+    folder.write(
+        "flag.toml",
+        &text.replace("[workload]", "flags = [\"\\u001b[2J\\n::error::pwn\"]\n[workload]"),
+    );
+    let commands = [
+        "replay it.toml --trace --message-format github",
+        "replay it.toml --trace --json",
+        "explain it.toml",
+        "explain it.toml --all",
+        "replay name.toml",
+        "replay flag.toml",
+        "explain flag.toml",
+    ];
+    for command in commands {
+        let ran = folder.turncoat(command);
+        for text in [&ran.out, &ran.err] {
+            let obeyed = text.lines().find(|line| line.trim_start().starts_with("::error::"));
+            assert_eq!(obeyed, None, "{command}");
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{command}: {text:?}");
+        }
+        assert!(ran.code == 0 || ran.code == 2, "{command}: {}", ran.err);
+        assert!(
+            ran.out.contains("x") && !ran.out.is_empty() || ran.err.contains("u{1b}"),
+            "{command}: {}",
+            ran.err
+        );
+    }
+}

@@ -14,7 +14,8 @@ use crate::plan::{LastRounds, Plan};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{
-    Goal, Gst, Latency, Loss, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, invalid,
+    Goal, Gst, Latency, Limits, Loss, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Workload,
+    invalid,
 };
 use crate::schedule::Action;
 
@@ -297,8 +298,11 @@ impl<P: Protocol> Sim<P> {
         if let Target::One(node) = workload.target {
             is_replica(node, "workload.target")?;
         }
-        if workload.requests > 1_000_000 {
-            return Err(invalid("workload.requests: a run has at most 1000000"));
+        if workload.requests > Workload::MOST {
+            return Err(invalid(format!("workload.requests: a run has at most {}", Workload::MOST)));
+        }
+        if scenario.limits.in_flight > Limits::IN_FLIGHT {
+            return Err(invalid(format!("limits.in-flight: at most {}", Limits::IN_FLIGHT)));
         }
         if workload.timeout == Time(0) {
             return Err(invalid("workload.timeout: at least 1 tick"));

@@ -47,6 +47,8 @@ fn each_error_says_what_would_be_right() {
         ("scheduler = { script = ['delivr p0>p1 vote #1'] }".to_owned(), &["delivr", "deliver"]),
         ("cluster = { trust = 'some' }".to_owned(), &["some", "all"]),
         ("adversary = { byzantine = ['q1'] }".to_owned(), &["q1", "p0", "c0"]),
+        ("workload = { requests = 10001 }".to_owned(), &["workload.requests", "at most 10000"]),
+        ("limits = { in-flight = 1000001 }".to_owned(), &["limits.in-flight", "at most 1000000"]),
     ];
     let mut silent = Vec::new();
     for (text, wanted) in cases {

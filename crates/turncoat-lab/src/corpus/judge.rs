@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use turncoat_core::outcome::Outcome;
+use turncoat_core::outcome::{End, Outcome};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 
@@ -50,14 +50,16 @@ pub enum Standing {
     Fixed,
     /// It does not run any more, or a step of its script cannot be carried out.
     Stale,
+    /// It was stopped before its end: its time was over.
+    Slow,
     /// It is no scenario, or one of a protocol that nobody here knows.
     Foreign,
 }
 
 impl Standing {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Fails, Self::Outside, Self::Changed, Self::Fixed, Self::Stale, Self::Foreign];
+    pub const ALL: [Self; 7] =
+        [Self::Fails, Self::Outside, Self::Changed, Self::Fixed, Self::Stale, Self::Slow, Self::Foreign];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -67,6 +69,7 @@ impl Standing {
             Self::Changed => "changed",
             Self::Fixed => "fixed",
             Self::Stale => "stale",
+            Self::Slow => "slow",
             Self::Foreign => "foreign",
         }
     }
@@ -98,8 +101,16 @@ impl Judged {
     }
 }
 
+/// Starts to measure the time of a run, and says whether it is over.
+pub type Patience<'a> = dyn Fn() -> Box<dyn FnMut() -> bool> + Sync + 'a;
+
 /// Runs all entries again, on so many threads; they come in the order of their names.
-pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>, CorpusError> {
+pub fn judge(
+    folder: &Path,
+    find: &Find<'_>,
+    jobs: usize,
+    patience: &Patience<'_>,
+) -> Result<Vec<Judged>, CorpusError> {
     let read = |path: PathBuf| {
         let scenario = files::read(&path).map_err(|error| error.to_string());
         let known = scenario.and_then(|scenario| match find(&scenario.protocol.name) {
@@ -114,7 +125,7 @@ pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>,
         let mut judged = Vec::new();
         while let Some((path, known)) = read.get(next.fetch_add(1, Ordering::Relaxed)) {
             judged.push(match known {
-                Ok((entry, scenario)) => run_again(path, entry, scenario.clone()),
+                Ok((entry, scenario)) => run_again(path, entry, scenario.clone(), &mut *patience()),
                 Err(why) => Judged::foreign(path, why),
             });
         }
@@ -130,11 +141,14 @@ pub fn judge(folder: &Path, find: &Find<'_>, jobs: usize) -> Result<Vec<Judged>,
     Ok(judged)
 }
 
-/// Runs an entry again.
-pub fn run_again(path: &Path, entry: &Entry, scenario: Scenario) -> Judged {
-    let outcome = entry.runner().execute(&scenario);
+/// Runs an entry again, until its time is over.
+pub fn run_again(path: &Path, entry: &Entry, scenario: Scenario, over: &mut dyn FnMut() -> bool) -> Judged {
+    let outcome = entry.runner().watch(&scenario, &mut |_| over());
     let (standing, why, shown) = match outcome {
         Err(error) => (Standing::Stale, format!("no longer runs: {error}"), None),
+        Ok(outcome) if outcome.end == End::Stopped => {
+            (Standing::Slow, format!("out of time: stopped at step {}", outcome.steps), None)
+        }
         Ok(outcome) => {
             let (differs, impossible) = (differences(&scenario, &outcome), outcome.diverged.is_some());
             match Shown::new(entry, &scenario, outcome) {

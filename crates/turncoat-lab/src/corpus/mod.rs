@@ -7,7 +7,7 @@
 mod judge;
 mod prune;
 
-pub use judge::{Judged, Standing, differences, judge, run_again};
+pub use judge::{Judged, Patience, Standing, differences, judge, run_again};
 pub use prune::{Change, What, prune};
 
 use std::path::{Path, PathBuf};

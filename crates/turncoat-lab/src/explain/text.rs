@@ -11,6 +11,9 @@ use super::words::{packed, wrapped};
 /// Columns for the numbers of steps.
 const STEPS: usize = 8;
 
+/// The fewest columns for labels.
+const LABEL: usize = 20;
+
 enum Row<'a> {
     Message { arrow: &'a Arrow, to: Vec<usize>, last: u64 },
     Mark(&'a Mark),
@@ -27,15 +30,21 @@ impl Row<'_> {
 
 /// The chart as text.
 pub(super) fn print(chart: &Chart) -> String {
-    let canvas = Canvas::new(chart);
     let mut text = format!("{}\n\n", wrapped(&chart.title, WIDTH).join("\n"));
-    let names = chart.lifelines.iter().map(|lifeline| {
-        let star = if lifeline.byzantine { "*" } else { "" };
-        format!("{}{star}", lifeline.name)
-    });
-    text.push_str(&canvas.header(&names.collect::<Vec<_>>()));
-    for row in rows(chart) {
-        text.push_str(&canvas.row(&row));
+    let names: Vec<String> = chart
+        .lifelines
+        .iter()
+        .map(|lifeline| {
+            let star = if lifeline.byzantine { "*" } else { "" };
+            format!("{}{star}", lifeline.name)
+        })
+        .collect();
+    match Canvas::new(chart) {
+        Some(canvas) => {
+            text.push_str(&canvas.header(&names));
+            rows(chart).iter().for_each(|row| text.push_str(&canvas.row(row)));
+        }
+        None => rows(chart).iter().for_each(|row| text.push_str(&listed(row, chart, &names))),
     }
     text.push('\n');
     packed(key(chart), "   ", WIDTH).into_iter().for_each(|line| text.extend([line.as_str(), "\n"]));
@@ -103,6 +112,62 @@ fn broadcast<'r>(rows: &'r mut [Row<'_>], copy: &Arrow) -> Option<(&'r mut Vec<u
     }
 }
 
+/// A row in words, where there are too many columns to draw.
+fn listed(row: &Row<'_>, chart: &Chart, names: &[String]) -> String {
+    let (first, what) = match row {
+        Row::Message { arrow, to, last } => {
+            let line = match (arrow.lost(), &arrow.lie) {
+                (Some(_), _) => "..x",
+                (None, Some(_)) => "==>",
+                (None, None) => "-->",
+            };
+            let (first, who) = (arrow.end().unwrap_or_default(), everybody(to, chart, names));
+            let steps = if first == *last { first.to_string() } else { format!("{first}-{last}") };
+            (steps, format!("{} {line} {who}: {}", names[arrow.from], labels(arrow).join("; ")))
+        }
+        Row::Mark(mark) => {
+            let text = match mark.sign {
+                Sign::Violation => format!("<< {}", mark.text.to_uppercase()),
+                sign => format!("{} {}", letter(sign), mark.text),
+            };
+            let name = mark.lifeline.map(|lifeline| format!("{} ", names[lifeline])).unwrap_or_default();
+            (mark.step.to_string(), format!("{name}{text}"))
+        }
+    };
+    let mut lines = wrapped(&what, WIDTH - STEPS - 1).into_iter();
+    let mut text = format!("{first:>7}  {}\n", lines.next().unwrap_or_default());
+    lines.for_each(|line| text.extend([&" ".repeat(STEPS + 1), line.as_str(), "\n"]));
+    text
+}
+
+/// Some lifelines by their names: `c0, p1..p18`.
+fn everybody(some: &[usize], chart: &Chart, names: &[String]) -> String {
+    let mut some = some.to_vec();
+    some.sort_unstable();
+    let alike = |a: usize, b: usize| {
+        let (one, next) = (&chart.lifelines[a], &chart.lifelines[b]);
+        b == a + 1
+            && one.byzantine == next.byzantine
+            && one.name.node.is_client() == next.name.node.is_client()
+    };
+    let groups = some.chunk_by(|&a, &b| alike(a, b)).map(|group| match group {
+        [first, _, .., last] => format!("{}..{}", names[*first], names[*last]),
+        few => few.iter().map(|&one| names[one].as_str()).collect::<Vec<_>>().join(", "),
+    });
+    groups.collect::<Vec<_>>().join(", ")
+}
+
+/// The sign of a mark.
+const fn letter(sign: Sign) -> char {
+    match sign {
+        Sign::Timer => 'T',
+        Sign::Decision(_) => '#',
+        Sign::Completion => '$',
+        Sign::Stop => 'X',
+        Sign::Note | Sign::Violation => '@',
+    }
+}
+
 /// Where things stand in a line.
 struct Canvas {
     lanes: usize,
@@ -110,9 +175,11 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn new(chart: &Chart) -> Self {
+    /// Nothing, if there is no room for labels beside so many lanes.
+    fn new(chart: &Chart) -> Option<Self> {
         let lanes = chart.lifelines.len().max(1);
-        Self { lanes, lane: ((WIDTH - STEPS - 40) / lanes).clamp(5, 8) }
+        let canvas = Self { lanes, lane: ((WIDTH - STEPS - 40) / lanes).clamp(5, 8) };
+        (canvas.label() + LABEL <= WIDTH).then_some(canvas)
     }
 
     const fn center(&self, lifeline: usize) -> usize {
@@ -148,15 +215,8 @@ impl Canvas {
                 (steps, labels(arrow))
             }
             Row::Mark(mark) => {
-                let sign = match mark.sign {
-                    Sign::Timer => 'T',
-                    Sign::Decision(_) => '#',
-                    Sign::Completion => '$',
-                    Sign::Stop => 'X',
-                    Sign::Note | Sign::Violation => '@',
-                };
                 if let Some(lifeline) = mark.lifeline {
-                    line[self.center(lifeline)] = sign;
+                    line[self.center(lifeline)] = letter(mark.sign);
                 }
                 if mark.sign == Sign::Violation {
                     line[STEPS..].iter_mut().filter(|c| **c == ' ').for_each(|c| *c = '~');

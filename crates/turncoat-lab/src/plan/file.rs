@@ -145,6 +145,9 @@ pub enum Damage {
 impl Shard {
     /// Reads a file, and makes sure that it is what it says and belongs to the plan of this id.
     pub(super) fn read(path: &Path, plan: &Plan, id: &str) -> Result<Self, Damage> {
+        if !path.metadata()?.is_file() {
+            return Err(Damage::Foreign);
+        }
         let bytes = fs::read(path)?;
         let line = bytes.iter().position(|&byte| byte == b'\n').ok_or(Damage::Foreign)?;
         let header: Header = serde_json::from_slice(&bytes[..line]).map_err(|_| Damage::Foreign)?;

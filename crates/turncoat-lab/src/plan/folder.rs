@@ -11,6 +11,9 @@ use crate::files::{self, FileError};
 /// The plan's name in such a folder.
 const PLAN: &str = "plan.json";
 
+/// The longest plan, in bytes: a shard takes a few dozen.
+const LONGEST: u64 = 256 << 20;
+
 /// A folder with the results of shards.
 #[derive(Debug)]
 pub struct Folder {
@@ -127,6 +130,6 @@ pub(super) fn ended(found: &Found, shard: usize) -> Option<bool> {
 
 /// Reads a plan.
 pub fn read(path: &Path) -> Result<Plan, FolderError> {
-    let text = files::text(path)?;
+    let text = files::text_up_to(path, LONGEST)?;
     Plan::parse(&text).map_err(|error| FolderError::Plan { path: path.to_owned(), error })
 }

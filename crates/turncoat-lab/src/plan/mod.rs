@@ -28,6 +28,9 @@ pub use merge::{MergeError, Merged, Rows, merge};
 /// The version of the format.
 const SCHEMA: u32 = 1;
 
+/// The most shards of a plan.
+const SHARDS: u64 = 1_000_000;
+
 /// Campaigns, and the shards that they are cut into.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +133,9 @@ pub enum PlanError {
         /// How many a shard was to have.
         most: u64,
     },
+    /// More shards than anybody can run.
+    #[error("a plan has at most {SHARDS} shards, not {0}: give each shard more runs (--shard-runs)")]
+    TooMany(u64),
     /// A text that is no plan.
     #[error("it is no plan: {0}")]
     Unreadable(String),
@@ -152,6 +158,10 @@ impl Plan {
             return Err(PlanError::Learns { strategy: strategy.clone(), runs, most });
         }
         let step = most.unwrap_or(runs).max(1);
+        let shards = (self.shards.len() as u64).saturating_add(runs.div_ceil(step));
+        if shards > SHARDS {
+            return Err(PlanError::TooMany(shards));
+        }
         let campaign = self.campaigns.len();
         let mut from = 0;
         while from < runs {
@@ -175,6 +185,9 @@ impl Plan {
             return Err(PlanError::Version(schema));
         }
         let plan: Self = serde_json::from_str(text).map_err(unreadable)?;
+        if plan.shards.len() as u64 > SHARDS {
+            return Err(PlanError::TooMany(plan.shards.len() as u64));
+        }
         match plan.shards.iter().find(|part| part.campaign >= plan.campaigns.len() || part.from >= part.to) {
             Some(part) => Err(PlanError::Unreadable(format!("there are no such runs: {part:?}"))),
             None => Ok(plan),

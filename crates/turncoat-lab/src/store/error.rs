@@ -26,6 +26,9 @@ impl Trouble<'_> {
     }
 
     pub(super) fn with(self, error: &rusqlite::Error) -> StoreError {
+        if self.path.is_dir() {
+            return self.because("it is a folder: give a file");
+        }
         let reason = match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "another process is using it. Wait for its end, or give another file"
@@ -40,7 +43,6 @@ impl Trouble<'_> {
                 "the disk is full. What was stored before is safe: make room, and go on with --resume"
             }
             Some(ErrorCode::ReadOnly) => "the file, or its folder, is read-only",
-            Some(ErrorCode::CannotOpen) if self.path.is_dir() => "it is a folder: give a file",
             Some(ErrorCode::CannotOpen) => {
                 "no such file, or its folder does not exist or may not be written to"
             }

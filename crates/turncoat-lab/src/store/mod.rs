@@ -38,7 +38,8 @@ const READINGS: &[&str] = &["CREATE TEMP VIEW violations AS SELECT *, NULL AS ou
 pub struct Store {
     db: Connection,
     path: PathBuf,
-    writes: bool,
+    /// Which file that is, among all of this machine, if it is written to.
+    file: Option<Identity>,
 }
 
 /// What a campaign is, for the table of campaigns.
@@ -103,9 +104,10 @@ impl Store {
         let trouble = Trouble { path, doing: "open" };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let db = connect(path, flags).map_err(|error| trouble.with(&error))?;
-        let mut store = Self { db, path: path.to_owned(), writes: true };
+        let mut store = Self { db, path: path.to_owned(), file: None };
         let version = store.version()?;
         store.take().map_err(|error| trouble.with(&error))?;
+        store.file = Some(identity(path).ok_or_else(|| trouble.because(GONE))?);
         store.migrate(version).map_err(|error| trouble.with(&error))?;
         Ok(store)
     }
@@ -114,7 +116,7 @@ impl Store {
     pub fn open_read(path: &Path) -> Result<Self, StoreError> {
         let trouble = Trouble { path, doing: "open" };
         let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| trouble.with(&error))?;
-        let store = Self { db, path: path.to_owned(), writes: false };
+        let store = Self { db, path: path.to_owned(), file: None };
         let version = store.version()?;
         if version == 0 {
             return Err(trouble.because("it is empty"));
@@ -229,7 +231,16 @@ impl Store {
 
     /// Notes how long somebody worked on a campaign.
     pub fn spell(&self, place: Place, runs: u64, spell: Spell) -> Result<(), StoreError> {
-        note(&self.db, place, runs, spell).map_err(|error| self.unwritable(&error))
+        note(&self.db, place, runs, spell).map_err(|error| self.unwritable(&error))?;
+        self.still_there()
+    }
+
+    /// Makes sure that the file that is written to is still the one with this name. SQLite would go on without a word.
+    fn still_there(&self) -> Result<(), StoreError> {
+        match self.file == identity(&self.path) {
+            true => Ok(()),
+            false => Err(Trouble { path: &self.path, doing: "write to" }.because(GONE)),
+        }
     }
 
     fn unwritable(&self, error: &rusqlite::Error) -> StoreError {
@@ -240,10 +251,28 @@ impl Store {
 impl Drop for Store {
     /// Leaves one plain file. If that fails, the next who opens it does it.
     fn drop(&mut self) {
-        if self.writes {
+        if self.file.is_some() {
             let _ = self.db.execute_batch("PRAGMA journal_mode = DELETE;");
         }
     }
+}
+
+/// Why a store cannot be written to any more.
+const GONE: &str = "it was deleted, moved or replaced while a campaign was being stored in it";
+
+/// What tells a file from all others of this machine, whatever it is called.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Elsewhere a file that is open cannot be deleted.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    path.exists().then_some((0, 0))
 }
 
 fn note(db: &Connection, place: Place, runs: u64, Spell { seconds, jobs }: Spell) -> rusqlite::Result<()> {

@@ -35,12 +35,22 @@ impl Store {
         let thread = thread::spawn(move || {
             let _leave = Leave(&clerks_desk);
             let mut store = self;
-            let written = Clerk::new(&store.db, place)
-                .and_then(|mut clerk| clerk.work(&mut store.db, &clerks_desk, Scribe::new(table)))
-                .map_err(|error| store.unwritable(&error));
+            let written = store.keep_all(place, &clerks_desk, Scribe::new(table));
             (store, written)
         });
         Writer { desk, thread }
+    }
+
+    /// Writes what comes, as long as something does.
+    fn keep_all(&mut self, place: Place, desk: &Desk, mut scribe: Scribe) -> Result<(), StoreError> {
+        let clerk = Clerk::new(&self.db, place);
+        let mut clerk = clerk.map_err(|error| self.unwritable(&error))?;
+        while let Some(records) = desk.take() {
+            let batch = clerk.write(&mut self.db, &records, &mut scribe);
+            batch.map_err(|error| self.unwritable(&error))?;
+            self.still_there()?;
+        }
+        Ok(())
     }
 
     /// Adds rows that others have made, those of the runs from the first that is missing, and notes how long these others
@@ -58,7 +68,8 @@ impl Store {
             super::note(&all, place, runs, spell)?;
             all.commit()
         };
-        add().map_err(|error| self.unwritable(&error))
+        add().map_err(|error| self.unwritable(&error))?;
+        self.still_there()
     }
 }
 
@@ -162,16 +173,18 @@ impl Clerk {
         })
     }
 
-    fn work(&mut self, db: &mut Connection, desk: &Desk, mut scribe: Scribe) -> rusqlite::Result<()> {
-        while let Some(records) = desk.take() {
-            let rows = records.iter().map(|record| (record.index, scribe.row(record))).collect::<Vec<_>>();
-            if let Some((first, _)) = rows.first() {
-                let batch = db.transaction()?;
-                self.put(&batch, *first, rows.into_iter().map(|(_, row)| row), &scribe.glossary)?;
-                batch.commit()?;
-            }
-        }
-        Ok(())
+    /// Puts runs there that follow each other, all or none.
+    fn write(
+        &mut self,
+        db: &mut Connection,
+        records: &[Record],
+        scribe: &mut Scribe,
+    ) -> rusqlite::Result<()> {
+        let Some(first) = records.first().map(|record| record.index) else { return Ok(()) };
+        let rows: Vec<Row> = records.iter().map(|record| scribe.row(record)).collect();
+        let batch = db.transaction()?;
+        self.put(&batch, first, rows.into_iter(), &scribe.glossary)?;
+        batch.commit()
     }
 
     /// Puts rows there that follow each other.

@@ -222,6 +222,17 @@ fn who_learns_is_one_shard() {
 }
 
 #[test]
+fn a_plan_has_a_limit() {
+    let planned = || Planned { campaign: description(7), until: Ends::Never, suspects: Suspected::Nobody };
+    let mut plan = Plan::new("this".to_owned());
+    plan.add(planned(), 1_000_000, Some(1)).expect("so many may be");
+    for runs in [1, u64::MAX] {
+        let error = plan.add(planned(), runs, Some(1)).expect_err("too many").to_string();
+        assert!(error.contains("at most 1000000 shards") && error.contains("--shard-runs"), "{error}");
+    }
+}
+
+#[test]
 fn a_folder_belongs_to_one_plan() {
     let cluster = Cluster::new(plan("this", &[7], &Ends::Never));
     let error = Folder::create(&cluster.folder, plan("this", &[8], &Ends::Never)).expect_err("it is taken");

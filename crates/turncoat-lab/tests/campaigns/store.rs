@@ -123,6 +123,41 @@ fn two_processes_do_not_write_one_file() {
     Store::open(&path).expect("it is free again");
 }
 
+/// SQLite goes on writing to a file that has no name any more.
+#[test]
+fn a_store_that_is_deleted_while_a_campaign_runs_is_an_error() {
+    let bench = Bench::new();
+    let campaign = Campaign { runs: Some(50), ..bench.campaign(&rare_liar) };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("it.db");
+    for replaced in [false, true] {
+        let mut store = Store::open(&path).expect("a store");
+        let place = store.place(&description(campaign.seed.0)).expect("a place");
+        let writer = store.writer(place, (bench.entry.mutations)());
+        fs::remove_file(&path).expect("it is there");
+        if replaced {
+            fs::write(&path, "something else").expect("a file");
+        }
+        campaign
+            .go_on(Summary::default(), Some(&mut |record| writer.keep(record)), &mut |_| ())
+            .expect("it runs");
+        let error = writer.finish().map(drop).unwrap_err().to_string();
+        assert!(error.contains("it.db: it was deleted, moved or replaced"), "{error}");
+        fs::read_dir(folder.path())
+            .expect("a folder")
+            .for_each(|file| fs::remove_file(file.expect("a file").path()).expect("it is there"));
+    }
+}
+
+#[test]
+fn a_folder_is_no_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reading = Store::open_read(folder.path()).map(drop).unwrap_err().to_string();
+    for error in [error(folder.path()), reading] {
+        assert!(error.ends_with("it is a folder: give a file"), "{error}");
+    }
+}
+
 #[test]
 fn a_file_of_somebody_else_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");

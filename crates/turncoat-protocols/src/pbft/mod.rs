@@ -91,7 +91,8 @@ impl Protocol for Pbft {
         ensure(shortest >= Time(1), "`request-timeout` and `retransmit` are at least 1")?;
         ensure(k >= 1, "`checkpoint` is at least 1")?;
         ensure(l == 0 || l >= k, format!("`window` is at least `checkpoint` = {k}, or 0 for twice that"))?;
-        ensure(k.max(l) <= 1 << 20, "`checkpoint` and `window` are at most 1048576")
+        // A replica keeps an entry for each number in its window.
+        ensure(k.max(l) <= 1 << 12, "`checkpoint` and `window` are at most 4096")
     }
 
     /// Castro and Liskov: a client waits for the result of one request before it sends the next.

@@ -98,8 +98,13 @@ fn a_cluster_has_replicas_and_not_too_many() {
         let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
         assert_eq!(
             error(&base, "byzzfuzz", &[]),
-            format!("byzzfuzz: a cluster has 1 to 64 replicas, not {n}")
+            format!("byzzfuzz: a cluster has 1 to 64 replicas and at most 64 clients, not {n} and 1")
         );
+    }
+    let cluster = ClusterSpec { clients: 65, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    for info in turncoat_strategies::all() {
+        assert!(error(&base, info.name, &[]).contains("at most 64 clients, not 4 and 65"), "{}", info.name);
     }
 }
 

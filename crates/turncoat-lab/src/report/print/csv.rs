@@ -120,8 +120,10 @@ fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     let _ = write!(text, "{}\r\n", fields.join(","));
 }
 
-/// A field in quotes where it needs them.
+/// A field in quotes where it needs them. A text that a spreadsheet would take for a formula gets an apostrophe before it.
 fn field(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let text = if formula { &format!("'{text}") } else { text };
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
@@ -131,6 +133,13 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_no_formula_and_a_number_stays_a_number() {
+        let mut text = String::new();
+        line(&mut text, ["=HYPERLINK(0)", "@SUM(1)", "-x", "-0.5", "+1e-3", "a=b"].into_iter());
+        assert_eq!(text, "'=HYPERLINK(0),'@SUM(1),'-x,-0.5,+1e-3,a=b\r\n");
+    }
 
     #[test]
     fn fields_with_commas_and_quotes_are_quoted() {

@@ -48,8 +48,11 @@ impl Grid {
 /// Text that stays in its cell and is no markup.
 pub(super) fn markdown_text(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
+            // What follows would make a link of it.
+            ']' if rest.as_str().starts_with(['(', '[', ':']) => escaped.push_str("\\]"),
             '|' | '\\' | '`' | '*' | '_' | '<' => escaped.extend(['\\', c]),
             c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
@@ -82,6 +85,12 @@ pub(super) fn latex_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_no_link() {
+        assert_eq!(markdown_text("[x](javascript:0)"), "[x\\](javascript:0)");
+        assert_eq!(markdown_text("[x]: y [a][b] [0.1, 0.2]"), "[x\\]: y [a\\][b] [0.1, 0.2]");
+    }
 
     #[test]
     fn texts_stay_in_their_cells() {
