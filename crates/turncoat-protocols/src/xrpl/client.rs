@@ -83,7 +83,7 @@ impl Client {
         self.outstanding.push(Outstanding { request, settled: NodeSet::EMPTY, retries: 0 });
     }
 
-    /// Hands in a late payment again, to all.
+    /// Hands in a late payment again, to all: it got lost, or the answers did.
     fn retry(&mut self, ts: u32, cx: &mut Cx<'_>) {
         let Some(late) = self.outstanding.iter_mut().find(|late| late.request.ts == ts) else { return };
         late.retries += 1;

@@ -18,6 +18,20 @@
 //! first ledgers, also where all trust all. Here, in all versions, all are taken to be on the first ledger, as in a network
 //! that has been running for a while; the flag `nobody-on-genesis` is rippled's way.
 //!
+//! **Clients and progress**. A client waits until all replicas but those that may be faulty have told it that its payment is settled
+//! (SETTLED); then it hands in the next one. Without enough answers it hands the payment in again, and replicas that have
+//! settled it answer again. A run reaches its goal when every payment is in a final ledger of every correct replica (`goal =
+//! "committed"`), so termination is judged by ledgers: a lost answer costs a minute and nothing else. Counting ledgers alone
+//! (`height`, `again`) would be too little, since a network in which payments vote each other out forever goes on making empty
+//! ledgers final.
+//!
+//! **What is known to be wrong**. One liar among six or more, where all trust all, can keep ledgers from ever being final, as long
+//! as it goes on lying. Two branches have to exist, which takes a partition, late messages, or a liar that proposes different
+//! sets to different replicas. Then there are two ways. The liar goes with both branches, and each half counts it as its own
+//! (Amores-Sesar et al. 2020; `xrpl/balanced-branches`). Or it validates nothing as late as the others do, and so counts as
+//! undecided: the replicas of the smaller branch stay as long as the larger one is not ahead by more than the number of the
+//! undecided (`xrpl/undecided-liar`). A liar that stops or falls silent is forgotten after three minutes, and one branch wins.
+//!
 //! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
 //! stall, and rounds end. Times are rippled's, in milliseconds.
 //!
@@ -110,8 +124,8 @@ impl Protocol for Xrpl {
     type Client = Client;
     type Config = Config;
 
-    /// Rounds take seconds, and the first ledger closes after a quarter of a minute. Payments exclude each other or not,
-    /// so what counts is that one of each number is settled everywhere.
+    /// Rounds take seconds, and the first ledger closes after a quarter of a minute. Of payments that exclude each other one is
+    /// settled, so what counts is that one of each number is in a final ledger of every correct replica.
     const SETTING: &'static str = r#"
         [workload]
         timeout = 60000
@@ -127,9 +141,9 @@ impl Protocol for Xrpl {
         steps = 200000
     "#;
 
-    /// Without f of 5f there are 80 % left. (The papers say 5f+1.)
+    /// As in the white paper: f of 5f+1 replicas may lie.
     fn bound(_: &Config, f: usize) -> usize {
-        (5 * f).max(1)
+        5 * f + 1
     }
 
     /// Chase and MacBrough (2018): any two lists overlap by more than 90 %, or there may be forks; and identical lists alone

@@ -70,11 +70,27 @@ impl Replica {
         [self.valid.money(), self.ledgers[0].money()]
     }
 
-    /// Hears of a payment. Who gets it from a client tells all; others only pass it on if all messages are relayed.
+    /// Hears of a payment. A replica that gets it from a client tells all; others only pass it on if all messages are
+    /// relayed. A client that hands in a payment that is settled is told so again: it may have missed the first answer.
     fn on_tx(&mut self, from: NodeId, tx: &Tx, cx: &mut Cx<'_>) {
-        if is_genuine(tx) && self.pool.insert(tx) && (from.is_client() || self.config.relay) {
+        if !is_genuine(tx) {
+            return;
+        }
+        if from.is_client()
+            && let Some(seq) = self.settled_in(tx)
+        {
+            return cx.send(tx.client, Msg::Settled(Settled { ts: tx.ts, seq }));
+        }
+        if self.pool.insert(tx) && (from.is_client() || self.config.relay) {
             cx.to_others(Msg::Tx(*tx));
         }
+    }
+
+    /// The final ledger that holds a payment, or another with its number.
+    fn settled_in(&self, tx: &Tx) -> Option<Slot> {
+        let same = |settled: &Tx| (settled.client, settled.ts) == (tx.client, tx.ts);
+        let mut log = self.committed.iter().filter_map(|&id| self.held(id));
+        log.find(|ledger| ledger.txs.iter().any(same)).map(|ledger| ledger.seq)
     }
 
     fn on_validation(&mut self, val: &Signed<Validation>, cx: &mut Cx<'_>) {

@@ -1,4 +1,4 @@
-//! The attacks A1 to A6 of the specification.
+//! The attacks A1 to A6 of the specification, and two more that keep a network from going on where all trust all.
 
 use turncoat_core::outcome::Property;
 use turncoat_core::scenario::Scenario;
@@ -25,11 +25,17 @@ const OTHER_SIDE: [&str; 3] = ["p4", "p5", "p6"];
 
 /// p3 lies to these, or to all, in the rounds that its messages name, or in all.
 fn lie(round: &str, to: &[&str], mutation: &str) -> String {
+    lie_of("p3", round, to, mutation)
+}
+
+fn lie_of(liar: &str, round: &str, to: &[&str], mutation: &str) -> String {
     let kind = mutation.split(['.', '=']).next().expect("a kind");
     let round =
         if round.is_empty() { String::new() } else { format!("round = {round}\nsource = \"named\"\n") };
     let to = if to.is_empty() { String::new() } else { format!("to = {to:?}\n") };
-    format!("[[adversary.faults]]\n{round}{to}kind = \"{kind}\"\nfrom = [\"p3\"]\nmutate = \"{mutation}\"\n")
+    format!(
+        "[[adversary.faults]]\n{round}{to}kind = \"{kind}\"\nfrom = [\"{liar}\"]\nmutate = \"{mutation}\"\n"
+    )
 }
 
 /// A1: p3 names the next number in its validation of ledger 4, late, to these.
@@ -260,6 +266,37 @@ fn a7_a_liar_in_the_middle_keeps_two_branches_in_balance() {
     assert!(violating(&found, Property::Termination) > 0);
     assert_eq!(violating(&found, Property::Agreement), 0);
     is_row(&scenario, &found, "xrpl/balanced-branches");
+}
+
+#[test]
+fn a8_a_liar_that_never_decides_keeps_two_branches_apart() {
+    // A partition leaves p0 and p1 on one branch and p2, p3 and p4 on another. Nobody has heard of a ledger that p5 validates, so p5
+    // counts as undecided. Three against two, and one that may still join the two: p0 and p1 stay, and neither branch has five. (Had
+    // the branch of the three the larger hash, it would win the tie, and p0 and p1 would go over.)
+    let told = |lie: &str| {
+        let settings = format!(
+            r#"
+            cluster = {{ n = 6, clients = 2 }}
+            workload = {{ requests = 2, ops = ["c1:5@p0", "c0:6@p3"], start = [20300, 20300] }}
+            adversary.byzantine = ["p5"]
+            [[adversary.faults]]
+            time = [20000, 40000]
+            partition = [["p0", "p1"], ["p2", "p3", "p4"], ["p5"]]
+            {lie}
+            "#
+        );
+        xrpl("xrpl", &settings)
+    };
+    let scenario = told(&lie_of("p5", "", &[], "validation.ledger=null"));
+    let found = outcomes(&scenario, 10);
+    assert_eq!(violating(&found, Property::Termination), 10);
+    assert_eq!(marking(&found, "liar-detected"), 0, "it tells all the same");
+    is_witness(scenario, "xrpl/undecided-liar");
+    // It takes a liar that goes on: an honest p5 joins a branch, and one that falls silent is forgotten after three minutes.
+    all_end_well(&told(""), 10);
+    for outcome in all_end_well(&told(&lie_of("p5", "", &[], "validation.omit")), 10) {
+        assert!(outcome.time.0 > 180_000, "{}", outcome.time);
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use turncoat_core::scenario::Scenario;
 use super::stage::{all_end_well, ended, is_row, marking, outcomes, payments, state, violating, xrpl};
 use crate::stage::run;
 
-/// Five replicas that all trust each other.
-const FIVE: &str = "cluster = { n = 5, f = 1 }";
+/// Six replicas that all trust each other: the fewest of which one may lie.
+const SIX: &str = "cluster = { n = 6, f = 1 }";
 /// Seven of them.
 const SEVEN: &str = "cluster = { n = 7, f = 1 }";
 /// Ledgers go on after the payments are settled.
@@ -15,7 +15,7 @@ const HEIGHT_8: &str = "workload = { requests = 1, ops = [\"c1:5\"], start = [50
 
 #[test]
 fn a_payment_is_settled_once_everywhere() {
-    for cluster in [FIVE, SEVEN, "cluster = { n = 7, f = 1, trust = \"bf60\" }"] {
+    for cluster in [SIX, SEVEN, "cluster = { n = 7, f = 1, trust = \"bf60\" }"] {
         for version in ["xrpl", "xrpl-2.4.0", "xrpl-1.7.2"] {
             let scenario = xrpl(version, &format!("{cluster}\n{HEIGHT_8}"));
             all_end_well(&scenario, 20);
@@ -31,7 +31,7 @@ fn a_payment_is_settled_once_everywhere() {
 
 #[test]
 fn without_payments_empty_ledgers_close_after_a_while() {
-    let scenario = xrpl("xrpl", &format!("{FIVE}\nworkload = {{ requests = 0, goal = {{ height = 4 }} }}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\nworkload = {{ requests = 0, goal = {{ height = 4 }} }}"));
     for outcome in all_end_well(&scenario, 20) {
         // The first one after 15 seconds and at the most one heartbeat, then one every 3 seconds or so.
         assert!((22_000..27_000).contains(&outcome.time.0), "{}", outcome.time);
@@ -45,6 +45,32 @@ fn without_payments_empty_ledgers_close_after_a_while() {
 }
 
 #[test]
+fn a_client_that_misses_the_answer_hands_its_payment_in_again_and_is_answered() {
+    // Two of six answers to the first payment are lost, and four are too few for the client to go on.
+    let lost = r#"
+        workload = { requests = 2, ops = ["c1:5", "c1:6"] }
+        [[adversary.faults]]
+        from = ["p0", "p3"]
+        kind = "settled"
+        times = 2
+        drop = true
+    "#;
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{lost}"));
+    for outcome in all_end_well(&scenario, 20) {
+        assert_eq!((outcome.injected.dropped, outcome.completed), (2, 2));
+        assert!(outcome.time.0 > 60_000, "it hands the payment in again after a minute");
+    }
+    let sim = ended(&scenario);
+    for replica in 0..6 {
+        let settled = payments(&sim, replica);
+        assert_eq!(settled.len(), 2, "no payment is settled twice: {settled:?}");
+        assert!(settled[0].starts_with("c1:5@") && settled[1].starts_with("c1:6@"), "{settled:?}");
+        // It was settled before it was handed in again, so nobody has it in its pool.
+        assert_eq!(state(&sim, replica)["pool"]["txs"].as_array().map(Vec::len), Some(0));
+    }
+}
+
+#[test]
 fn a_payment_that_comes_late_waits_for_the_next_ledger() {
     // Only p0 has it when ledgers close: the others get it later, and vote it out.
     let late = r#"
@@ -55,20 +81,20 @@ fn a_payment_that_comes_late_waits_for_the_next_ledger() {
         time = [0, 20000]
         delay = 14000
     "#;
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{late}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{late}"));
     all_end_well(&scenario, 20);
-    for replica in 0..5 {
+    for replica in 0..6 {
         assert_eq!(payments(&ended(&scenario), replica), ["c1:5@3"]);
     }
 }
 
 #[test]
-fn one_of_five_may_stop_and_with_two_nothing_is_final() {
+fn one_of_six_may_stop_and_with_two_nothing_is_final() {
     let crash = |who: &str| format!("[[adversary.faults]]\ntime = 1\ncrash = \"{who}\"\n");
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{HEIGHT_8}\n{}", crash("p1")));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{HEIGHT_8}\n{}", crash("p1")));
     all_end_well(&scenario, 20);
     let two = format!("cluster.over-budget = true\n{}{}", crash("p1"), crash("p2"));
-    let scenario = xrpl("xrpl", &format!("{HEIGHT_8}\ncluster.n = 5\n{two}"));
+    let scenario = xrpl("xrpl", &format!("{HEIGHT_8}\ncluster.n = 6\n{two}"));
     for outcome in outcomes(&scenario, 20) {
         let found: Vec<_> = outcome.violations.iter().map(|found| found.property.to_string()).collect();
         assert_eq!(found, ["termination"]);
@@ -87,7 +113,7 @@ fn who_is_slow_acquires_the_ledgers_of_the_others() {
         delay = 8000
     "#;
     let work = "workload = { requests = 1, ops = [\"c1:5\"], start = [5000], goal = { height = 16 } }";
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{work}\n{slow}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{work}\n{slow}"));
     let outcomes = all_end_well(&scenario, 20);
     assert!(marking(&outcomes, "ledger-acquired") == 20 && marking(&outcomes, "wrong-ledger") == 20);
 }
@@ -100,19 +126,19 @@ pub(crate) const FOUR: &str = r#"
 #[test]
 fn of_payments_that_exclude_each_other_one_is_settled() {
     for version in ["xrpl", "xrpl-2.4.0", "xrpl-1.7.2"] {
-        let scenario = xrpl(version, &format!("{FIVE}\n{FOUR}"));
+        let scenario = xrpl(version, &format!("{SIX}\n{FOUR}"));
         all_end_well(&scenario, 30);
         let sim = ended(&scenario);
         let settled = payments(&sim, 0);
         assert_eq!(settled.len(), 1);
-        (1..5).for_each(|replica| assert_eq!(payments(&sim, replica), settled));
+        (1..6).for_each(|replica| assert_eq!(payments(&sim, replica), settled));
     }
 }
 
 #[test]
 fn in_the_order_of_arrival_they_vote_each_other_out_for_ever() {
     let flag = "protocol.flags = [\"open-ledger-first-seen-order\"]";
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{FOUR}\n{flag}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{FOUR}\n{flag}"));
     let outcomes = outcomes(&scenario, 30);
     let stuck = violating(&outcomes, Property::Termination);
     is_row(&scenario, &outcomes, "xrpl/first-seen-order");
@@ -123,17 +149,17 @@ fn in_the_order_of_arrival_they_vote_each_other_out_for_ever() {
 #[test]
 fn after_a_partition_all_go_on_with_one_chain() {
     for blocks in [
-        r#"[["p0", "p1", "p2", "p3"], ["p4"]]"#,
-        r#"[["p0", "p1", "p2"], ["p3", "p4"]]"#,
-        r#"[["p0", "p1"], ["p2", "p3"], ["p4"]]"#,
+        r#"[["p0", "p1", "p2", "p3", "p4"], ["p5"]]"#,
+        r#"[["p0", "p1", "p2"], ["p3", "p4", "p5"]]"#,
+        r#"[["p0", "p1"], ["p2", "p3"], ["p4", "p5"]]"#,
     ] {
         for version in ["xrpl", "xrpl-2.4.0"] {
             let cut = format!("[[adversary.faults]]\ntime = [17500, 32500]\npartition = {blocks}");
             let work =
                 r#"workload = { requests = 1, ops = ["c1:5@p0"], start = [20000], goal = "committed" }"#;
-            let scenario = xrpl(version, &format!("{FIVE}\n{work}\nnetwork.loss = \"drop\"\n{cut}"));
+            let scenario = xrpl(version, &format!("{SIX}\n{work}\nnetwork.loss = \"drop\"\n{cut}"));
             all_end_well(&scenario, 20);
-            assert_eq!(payments(&ended(&scenario), 4).len(), 1);
+            assert_eq!(payments(&ended(&scenario), 5).len(), 1);
         }
     }
 }
@@ -148,9 +174,9 @@ fn who_does_not_wait_leaves_the_others_behind_for_ever() {
         limits.time = 240000
         [[adversary.faults]]
         time = [17500, 32500]
-        partition = [["p0", "p1"], ["p2", "p3"], ["p4"]]
+        partition = [["p0", "p1"], ["p2", "p3"], ["p4", "p5"]]
     "#;
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{settings}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{settings}"));
     let found = outcomes(&scenario, 60);
     assert!(violating(&found, Property::Termination) > 0);
     is_row(&scenario, &found, "xrpl/no-pause");
@@ -195,7 +221,7 @@ fn a_payment_with_a_later_number_waits_for_the_one_before() {
         times = 1
         delay = 1000
     "#;
-    let scenario = xrpl("xrpl", &format!("{FIVE}\n{early}"));
+    let scenario = xrpl("xrpl", &format!("{SIX}\n{early}"));
     all_end_well(&scenario, 20);
     let settled = payments(&ended(&scenario), 2);
     assert!(settled[0].starts_with("c1:5") && settled[1].starts_with("c1:6"), "{settled:?}");

@@ -1,7 +1,9 @@
 //! The XRP Ledger under many seeds: where all trust all, nothing is violated, whatever one liar and the network do.
 
+use turncoat_core::outcome::Property;
 use turncoat_core::rng::run_seed;
 use turncoat_core::scenario::{Scenario, Seed};
+use turncoat_lab::suite::Bug;
 
 use super::normal::FOUR;
 use super::stage::xrpl;
@@ -72,4 +74,22 @@ fn after_any_partition_the_network_goes_on() {
             }
         }
     }
+}
+
+#[test]
+fn searches_for_stuck_runs_have_all_the_time_there_is() {
+    // Witnesses are cut short. A search that inherits the cut takes runs for stuck that are only late.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../suite/xrpl");
+    let mut rows = 0;
+    for file in std::fs::read_dir(folder).expect("the rows of the XRP Ledger") {
+        let path = file.expect("a row").path();
+        let text = std::fs::read_to_string(&path).expect("a row");
+        let bug = Bug::parse("xrpl", &text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        if bug.facts.property == Property::Termination {
+            rows += 1;
+            let least = entry("xrpl").scenario().limits.time;
+            assert_eq!(bug.base().expect("a scenario").limits.time, least, "{}", path.display());
+        }
+    }
+    assert!(rows >= 9, "{rows}");
 }

@@ -95,5 +95,6 @@ pub(crate) fn is_row(scenario: &Scenario, outcomes: &[Outcome], id: &str) {
     is_witness(Scenario { seed: Seed(seed), ..cut }, id);
 }
 
-/// After so long it is clear that a run is stuck: others are done after half of it.
+/// After so long it is clear that a witness is stuck: its controls are done after half of it. What a search finds may need more
+/// time than that without being stuck, so rows about termination search with all the time that the protocol has by default.
 const WITNESS: i64 = 90_000;
