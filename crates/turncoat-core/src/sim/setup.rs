@@ -115,7 +115,7 @@ impl<P: Protocol> Sim<P> {
             Goal::Replies if P::STREAM => Goal::Height(scenario.workload.requests),
             goal => goal,
         };
-        self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal);
+        self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal, P::SLOT);
 
         self.prepare_plan(scenario)?;
         self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };

@@ -28,7 +28,7 @@ impl Row<'_> {
 /// The chart as text.
 pub(super) fn print(chart: &Chart) -> String {
     let canvas = Canvas::new(chart);
-    let mut text = format!("{}\n\n", wrapped(&chart.title, WIDTH).join("\n"));
+    let mut text = String::new();
     let names = chart.lifelines.iter().map(|lifeline| {
         let star = if lifeline.byzantine { "*" } else { "" };
         format!("{}{star}", lifeline.name)

@@ -104,6 +104,7 @@ impl Protocol for Xrpl {
     ];
     /// PROPOSE and VALIDATION.
     const PHASES: u32 = 2;
+    const SLOT: &'static str = "ledger";
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
@@ -130,6 +131,10 @@ impl Protocol for Xrpl {
     /// Without f of 5f there are 80 % left. (The papers say 5f+1.)
     fn bound(_: &Config, f: usize) -> usize {
         (5 * f).max(1)
+    }
+
+    fn view_name(view: View) -> String {
+        format!("the round for ledger {view}")
     }
 
     fn quorum(cluster: &Cluster) -> usize {

@@ -40,7 +40,7 @@ function Bar({ run, options, list, does }) {
             <${Tick} name=${name} on=${!options.nodes.includes(i)} flip=${() => change({ nodes: toggled(options.nodes, i) })} />`)}
         </fieldset>
         <label>View
-          <select onChange=${typed((view) => change({ view: view === "" ? null : Number(view) }))}>
+          <select onChange=${typed((view) => change({ view: view === "" ? null : view }))}>
             <option value="" selected=${options.view === null}>all</option>
             ${views.map((view) => html`<option value=${view} selected=${view === options.view}>${view}</option>`)}
           </select>
