@@ -100,7 +100,7 @@ fn a_run_without_violation_and_one_that_never_ends_are_told_too() {
     let doomed = folder.turncoat("explain doomed.toml --long");
     assert!(doomed.out.contains("p1, p2 and p3: stopped."), "{}", doomed.out);
     assert!(doomed.out.contains("More replicas are faulty than the protocol promises to tolerate."));
-    assert!(doomed.out.contains("waiting for 2 REPLYs about request 1 and has none"), "{}", doomed.out);
+    assert!(doomed.out.contains("waiting for 2 REPLYs about request 1 (has none"), "{}", doomed.out);
 }
 
 #[test]

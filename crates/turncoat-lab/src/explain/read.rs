@@ -153,17 +153,21 @@ impl Run {
 
     /// Whether a message carries one of these votes: by its kind, its view, and what it is about.
     fn is_vote(copy: &SentCopy, decision: &Decision, ballot: &Ballot) -> bool {
+        let view = ballot.view.is_none_or(|view| copy.round.is_some_and(|key| key.view == view));
+        if !view || !kind(copy).eq_ignore_ascii_case(ballot.kind) {
+            return false;
+        }
         let names = |id: Digest| stands_in(&copy.text, &id.to_string());
-        let about = match (ballot.subject, copy.slot) {
+        match (ballot.subject, copy.slot) {
             (Subject::Value, Some(slot)) => slot == decision.slot,
             (Subject::Value, None) => {
-                names(decision.id) || decision.requests.iter().any(|request| names(request.digest()))
+                let text = |it: &Request| format!("{}#{}:{}", it.client, it.ts, it.op);
+                let asked = |it: &Request| names(it.digest()) || stands_in(&copy.text, &text(it));
+                names(decision.id) || decision.requests.iter().any(asked)
             }
             (Subject::Upto(upto), slot) => slot.is_none_or(|slot| slot == upto),
             (Subject::Block(block), _) => names(block),
-        };
-        let view = ballot.view.is_none_or(|view| copy.round.is_some_and(|key| key.view == view));
-        kind(copy).eq_ignore_ascii_case(ballot.kind) && view && about
+        }
     }
 
     /// The votes behind a decision, if the protocol says in which messages they came.
@@ -192,7 +196,8 @@ impl Run {
 
     /// Those who voted for a decision; of a liar with two faces the one that was heard.
     pub(super) fn voters(&self, decision: &Decision) -> Vec<SeatName> {
-        let poll = self.poll(decision);
+        let faces = self.recording.standings.iter().any(|standing| standing.seat.instance.is_some());
+        let poll = if faces { self.poll(decision) } else { None };
         let heard = |voter: NodeId| {
             let votes = &poll.as_ref()?.votes.iter().find(|(other, _)| *other == voter)?.1;
             votes.last().map(|vote| vote.src)

@@ -243,7 +243,7 @@ impl Run {
         words.join("; ")
     }
 
-    /// `3 REPLYs about request 1 and has 2, from p1 and p2`.
+    /// `3 REPLYs about request 1 (has 2, from p1 and p2)`.
     fn waits(&self, seat: SeatName, waiting: &Waiting) -> String {
         let Waiting { kind, about, have, need } = *waiting;
         let kinds = format!("{}{}", kind.to_uppercase(), if need == 1 { "" } else { "s" });
@@ -254,10 +254,10 @@ impl Run {
         };
         let needs = format!("{need} {kinds} about {about_words}");
         let has = match have.len() {
-            0 => " and has none".to_owned(),
-            got => format!(" and has {got}, from {}", and(have.iter())),
+            0 => "has none".to_owned(),
+            got => format!("has {got}, from {}", and(have.iter())),
         };
-        format!("{needs}{has}{}", self.missing(seat, kind, about, have))
+        format!("{needs} ({has}{})", self.missing(seat, kind, about, have))
     }
 
     /// What became of the messages that somebody waits for.
@@ -280,7 +280,7 @@ impl Run {
         for (loss, what) in [(Loss::Withheld, "was withheld"), (Loss::Network, "was lost")] {
             let senders = by(loss);
             if senders != "nobody" {
-                words.push_str(&format!(" (that of {senders} {what})"));
+                words.push_str(&format!("; that of {senders} {what}"));
             }
         }
         words

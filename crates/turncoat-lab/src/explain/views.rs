@@ -82,7 +82,7 @@ impl Run {
                 words.join("; "),
                 if known { String::new() } else { format!(" None of them tells of {old}.") },
                 match self.higher(succession) {
-                    Some((_, claimed, _)) => {
+                    Some((copy, claimed, _)) => {
                         let begun = if claimed < view.0 {
                             String::new()
                         } else {
@@ -90,7 +90,8 @@ impl Run {
                         };
                         let claimed = self.view(View(claimed));
                         format!(
-                            " It claims {new} for {claimed}, which is later than any claim for {old}.{begun}"
+                            " That of {} claims {new} for {claimed}, which is later than any claim for {old}.{begun}",
+                            copy.src
                         )
                     }
                     None => String::new(),

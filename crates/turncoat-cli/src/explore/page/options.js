@@ -18,7 +18,7 @@ const Tick = ({ name, on, flip }) => html`<label><input type="checkbox" checked=
 function Bar({ run, options, list, does }) {
   const change = (/** @type {Partial<Shown>} */ part) => does.set({ options: { ...options, ...part } });
   const kinds = [...new Set(run.arrows.map(({ kind }) => kind))].sort();
-  const views = [...new Set(run.arrows.flatMap(({ view }) => (view === null ? [] : [view])))].sort((a, b) => a - b);
+  const views = [...new Set(run.arrows.flatMap(({ view }) => (view === null ? [] : [view])))];
   const filtered = options.kinds.length + options.nodes.length + (options.view === null ? 0 : 1);
   return html`
     <div class="options">
