@@ -126,7 +126,7 @@ impl Replica {
     fn decide(&mut self, request: &Signed<Request>, cx: &mut Context<'_, Planted>) {
         if !self.done {
             self.done = true;
-            cx.commit(Slot(1), request.digest(), &[**request], Grounds::Unknown);
+            cx.commit(Slot(1), request.digest(), &[**request], NodeSet::EMPTY);
         }
     }
 }

@@ -102,7 +102,7 @@ impl Node<Turns> for Voter {
         let voters = self.votes.voters(&value.digest());
         if voters.len() >= cx.cluster().weak() {
             self.decided = true;
-            cx.commit(Slot(self.view.0), value.digest(), &[value], Grounds::votes("vote", self.view, voters));
+            cx.commit(Slot(self.view.0), value.digest(), &[value], voters);
         }
     }
 }
