@@ -81,11 +81,11 @@ const expect = (truth, words) => {
   if (!truth) throw new Error(words);
 };
 const badge = (page, property, state) => page.locator(`.badge[data-property="${property}"]`, { hasText: state }).waitFor();
-const place = async (page) => Number(await page.locator(".timeline output b").textContent());
+const place = async (page) => Number(await page.locator(".scrub input").inputValue());
 const until = (page, test, arg) => page.waitForFunction(test, arg);
 const settled = (page) => page.locator('.explorer[aria-busy="false"]').waitFor();
 const atPlace = async (page, at) => {
-  await until(page, (at) => document.querySelector(".timeline output b")?.textContent === String(at), at);
+  await until(page, (at) => document.querySelector(".scrub input")?.value === String(at), at);
   await settled(page);
 };
 const message = (page, name) => page.locator(`.message[data-name="${name}"]`);

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::client::Request;
+use crate::grounds::Grounds;
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Slot};
 use crate::node::Protocol;
@@ -31,8 +32,8 @@ pub struct Commit {
     pub slot: Slot,
     /// The value.
     pub id: Digest,
-    /// The votes counted.
-    pub voters: NodeSet,
+    /// What it rests on.
+    pub grounds: Grounds,
 }
 
 /// All decisions, submissions and completions of a run, and what they break.
@@ -43,6 +44,8 @@ pub struct Ledger {
     gap_free: bool,
     seat_nodes: Vec<NodeId>,
     goal: Goal,
+    /// What a slot is called.
+    slot_word: &'static str,
     submitted: Vec<Signed<Request>>,
     is_submitted: FxHashSet<Request>,
     first: FxHashMap<Slot, (Digest, Seat)>,
@@ -70,11 +73,13 @@ impl Ledger {
         byzantine: NodeSet,
         gap_free: bool,
         goal: Goal,
+        slot_word: &'static str,
     ) {
         self.correct = correct;
         self.byzantine = byzantine;
         self.gap_free = gap_free;
         self.goal = goal;
+        self.slot_word = slot_word;
         self.seat_nodes.clear();
         self.seat_nodes.extend_from_slice(seat_nodes);
         self.submitted.clear();
@@ -194,7 +199,7 @@ impl Ledger {
             return;
         }
         self.commits += 1;
-        let node = self.seat_nodes[seat.index()];
+        let (node, word) = (self.seat_nodes[seat.index()], self.slot_word);
         match self.first.get(&slot) {
             None => {
                 self.first.insert(slot, (id, seat));
@@ -207,14 +212,15 @@ impl Ledger {
                 step,
                 outside: None,
                 detail: format!(
-                    "in slot {slot} {} decided {other}, {node} decided {id}",
+                    "{} {} decided {other}, {node} decided {id}",
+                    slot.within(self.slot_word),
                     self.seat_nodes[first.index()]
                 ),
             }),
             Some(_) => {}
         }
         if let Some(&(held, client)) = self.receipts.get(&slot).filter(|(held, _)| *held != id) {
-            self.violate(contradicted(client, held, node, id, slot, step));
+            self.violate(self.contradicted(client, held, node, id, slot, step));
         }
         let integrity = |rule, detail| Violation {
             property: Property::Integrity,
@@ -228,7 +234,7 @@ impl Ledger {
         if let Some(earlier) = self.decided.insert((seat, slot), id) {
             self.violate(integrity(
                 "twice",
-                format!("{node} decided slot {slot} twice: {earlier}, then {id}"),
+                format!("{node} decided {word} {slot} twice: {earlier}, then {id}"),
             ));
         }
         // Logs start at slot 0 or 1.
@@ -236,8 +242,8 @@ impl Ledger {
         let next = last.map_or(slot.min(Slot(1)), Slot::next);
         if self.gap_free && slot != next {
             let detail = match slot > next {
-                true => format!("{node} decided slot {slot} before slot {next}"),
-                false => format!("{node} decided slot {slot} when slot {next} was next"),
+                true => format!("{node} decided {word} {slot} before {word} {next}"),
+                false => format!("{node} decided {word} {slot} when {word} {next} was next"),
             };
             self.violate(integrity("order", detail));
         }
@@ -245,10 +251,10 @@ impl Ledger {
             if let Some(earlier) = self.executed.insert((seat, request.client, request.ts), slot)
                 && earlier != slot
             {
-                let who = format!("request {} of {}", request.ts, request.client);
+                let who = request.name();
                 self.violate(integrity(
                     "duplicate",
-                    format!("{node} decided {who} in slots {earlier} and {slot}"),
+                    format!("{node} decided {who} in {word}s {earlier} and {slot}"),
                 ));
             }
             if !self.is_submitted.contains(request) && !self.byzantine.contains(request.client) {
@@ -287,7 +293,7 @@ impl Ledger {
         loop {
             if let Some(&(decided, seat)) = self.first.get(&slot).filter(|(decided, _)| *decided != id) {
                 let node = self.seat_nodes[seat.index()];
-                self.violate(contradicted(client, id, node, decided, slot, step));
+                self.violate(self.contradicted(client, id, node, decided, slot, step));
             }
             match self.receipts.get(&slot) {
                 None => _ = self.receipts.insert(slot, (id, client)),
@@ -300,7 +306,10 @@ impl Ledger {
                         slot: Some(slot),
                         step,
                         outside: None,
-                        detail: format!("slot {slot}: {first} holds a result for {other}, {client} for {id}"),
+                        detail: format!(
+                            "{} {slot}: {first} holds a result for {other}, {client} for {id}",
+                            self.slot_word
+                        ),
                     });
                 }
             }
@@ -309,6 +318,28 @@ impl Ledger {
                 return;
             }
             (slot, id) = (Slot(before), parent);
+        }
+    }
+
+    /// A client believes something else to be decided than a correct replica has decided.
+    fn contradicted(
+        &self,
+        client: NodeId,
+        held: Digest,
+        node: NodeId,
+        id: Digest,
+        slot: Slot,
+        step: u64,
+    ) -> Violation {
+        let word = self.slot_word;
+        Violation {
+            property: Property::ClientAgreement,
+            rule: "decided",
+            nodes: smallvec![client, node],
+            slot: Some(slot),
+            step,
+            outside: None,
+            detail: format!("{word} {slot}: {client} holds a result for {held}, {node} decided {id}"),
         }
     }
 
@@ -325,7 +356,9 @@ impl Ledger {
         match self.goal {
             Goal::Replies => format!("{} of {expected} requests completed", self.completed.len()),
             Goal::Committed => "not all correct replicas have decided all requests".to_owned(),
-            Goal::Height(height) => format!("not all correct replicas have reached slot {height}"),
+            Goal::Height(height) => {
+                format!("not all correct replicas have reached {} {height}", self.slot_word)
+            }
             Goal::Again(_) => "the network has not calmed down".to_owned(),
             Goal::None => String::new(),
         }
@@ -357,19 +390,6 @@ impl Ledger {
     }
 }
 
-/// A client believes something else to be decided than a correct replica has decided.
-fn contradicted(client: NodeId, held: Digest, node: NodeId, id: Digest, slot: Slot, step: u64) -> Violation {
-    Violation {
-        property: Property::ClientAgreement,
-        rule: "decided",
-        nodes: smallvec![client, node],
-        slot: Some(slot),
-        step,
-        outside: None,
-        detail: format!("slot {slot}: {client} holds a result for {held}, {node} decided {id}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,7 +401,7 @@ mod tests {
         let mut correct = SeatSet::default();
         (0..3).for_each(|seat| correct.insert(Seat(seat)));
         let mut ledger = Ledger::default();
-        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Replies);
+        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Replies, "slot");
         for (id, parent) in [(11, 0), (12, 11), (13, 12), (21, 0), (22, 21)] {
             ledger.block(Digest(id), Digest(parent));
         }
@@ -397,7 +417,7 @@ mod tests {
 
     fn commit(ledger: &mut Ledger, slot: u32, id: u64) {
         let (seat, slot, id) = (Seat(0), Slot(slot), Digest(id));
-        ledger.commit(Commit { seat, slot, id, voters: NodeSet::EMPTY }, &[], 0);
+        ledger.commit(Commit { seat, slot, id, grounds: Grounds::Unknown }, &[], 0);
     }
 
     fn found(ledger: &Ledger) -> Vec<(Property, &'static str, u32)> {
@@ -449,9 +469,9 @@ mod tests {
         [p0, p1].into_iter().for_each(|seat| correct.insert(seat));
         let nodes = [NodeId::replica(0), NodeId::replica(1)];
         let mut ledger = Ledger::default();
-        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Again(1));
+        ledger.reset(&nodes, correct, NodeSet::EMPTY, true, Goal::Again(1), "slot");
         let decide = |ledger: &mut Ledger, seat, slot| {
-            let commit = Commit { seat, slot: Slot(slot), id: Digest(1), voters: NodeSet::EMPTY };
+            let commit = Commit { seat, slot: Slot(slot), id: Digest(1), grounds: Grounds::Unknown };
             ledger.commit(commit, &[], 0);
         };
         let reached = |ledger: &Ledger| ledger.goal_reached(0, [p0, p1].into_iter());

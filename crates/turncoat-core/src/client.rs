@@ -8,7 +8,7 @@ use arrayvec::ArrayString;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::Digest;
-use crate::ids::{NodeId, NodeSet, Slot, Time, View};
+use crate::ids::{NodeId, NodeSet, SeatName, Slot, Time, View};
 use crate::node::{About, ClientWork, Cluster, Context, Node, Protocol, Vitals, Waiting};
 use crate::part::{Depth, Liar, Mutation, Part, no_field};
 use crate::scenario::Target;
@@ -94,6 +94,17 @@ impl Request {
     /// Which one it is: the client and its number.
     pub const fn id(&self) -> (NodeId, u32) {
         (self.client, self.ts)
+    }
+
+    /// What people call it: `request 1 of c0`, or `p0's value 1` where a replica proposes values of its own.
+    pub fn name(&self) -> String {
+        let Self { client, ts, .. } = *self;
+        // The upper bits tell the streams of the instances of one identity apart.
+        let instance = (ts >> 24 > 0).then_some((ts >> 24) as u8);
+        match client.is_client() {
+            true => format!("request {ts} of {client}"),
+            false => format!("{}'s value {}", SeatName { node: client, instance }, ts & 0xff_ffff),
+        }
     }
 
     /// The answer to it.

@@ -389,6 +389,13 @@ number! {
     /// A place in the replicated log: sequence number, height, instance.
     Slot(u32)
 }
+impl Slot {
+    /// Where a decision is made, by what the protocol calls a slot: `in slot 2`, `at height 2`.
+    pub fn within(self, word: &str) -> String {
+        format!("{} {word} {self}", if word == "height" { "at" } else { "in" })
+    }
+}
+
 number! {
     /// Virtual time, and lengths of it, in ticks. One tick is a millisecond unless a scenario says otherwise.
     Time(u64)

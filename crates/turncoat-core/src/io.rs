@@ -2,6 +2,7 @@
 
 use crate::check::{Commit, Ledger};
 use crate::client::{Op, Request};
+use crate::grounds::Grounds;
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::net::Timers;
@@ -116,15 +117,15 @@ impl<P: Protocol> Io<P> {
         self.timers.cancel(self.seat, timer);
     }
 
-    pub(crate) fn commit(&mut self, slot: Slot, id: Digest, requests: &[Request], voters: NodeSet) {
+    pub(crate) fn commit(&mut self, slot: Slot, id: Digest, requests: &[Request], grounds: Grounds) {
         let seat = self.seat;
         self.trail.add(1 << 60 | u64::from(seat.0) << 32 | u64::from(slot.0));
         self.trail.add(id.0);
         self.progressed = true;
-        self.ledger.commit(Commit { seat, slot, id, voters }, requests, self.step);
+        self.ledger.commit(Commit { seat, slot, id, grounds }, requests, self.step);
         if self.recording.is_some() {
             let requests = requests.to_vec();
-            self.record(What::Commit { seat: self.seats.name(seat), slot, id, requests, voters });
+            self.record(What::Commit { seat: self.seats.name(seat), slot, id, requests, grounds });
         }
     }
 

@@ -24,6 +24,7 @@ pub mod config;
 pub mod early;
 pub mod fault;
 pub mod flags;
+pub mod grounds;
 pub mod hash;
 pub mod ids;
 mod io;

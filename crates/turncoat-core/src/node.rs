@@ -15,6 +15,7 @@ use crate::assume::Assumptions;
 use crate::check::Check;
 use crate::client::{Op, Request};
 use crate::flags::Flag;
+use crate::grounds::Grounds;
 use crate::hash::{Digest, stable_hash};
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::message::{Message, RoundKey};
@@ -45,6 +46,9 @@ pub trait Protocol: Sized + 'static {
     /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
     /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
     const VIEW_DELAYS: u64 = 8;
+
+    /// What people call a place in the log: `slot`, `height`, `ledger`.
+    const SLOT: &'static str = "slot";
 
     /// What a run of it looks like where nobody says otherwise: keys of a scenario, as TOML. Commands write them into the
     /// scenarios that they make.
@@ -101,6 +105,10 @@ pub trait Protocol: Sized + 'static {
     /// Which view it is, counted from 1. It sees a liar's values too.
     fn nth_view(view: View) -> u32 {
         view.next().0.saturating_sub(Self::origin().view.0)
+    }
+    /// What people call a view, as the protocol's papers do. It sees a liar's values too.
+    fn view_name(view: View) -> String {
+        format!("view {view}")
     }
     /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
     /// overflow.
@@ -403,10 +411,16 @@ impl<P: Protocol> Context<'_, P> {
         Signer::of(self.me).sign(body)
     }
 
-    /// Decides `slot`: the value `id` with its requests (none: a NOOP), counting the votes of `voters`.
+    /// Decides `slot`: the value `id` with its requests (none: a NOOP), on these grounds, which explanations repeat.
     /// Nothing is filtered: checkers judge every call.
-    pub fn commit(&mut self, slot: Slot, id: Digest, requests: &[Request], voters: NodeSet) {
-        self.io.commit(slot, id, requests, voters);
+    pub fn commit(&mut self, slot: Slot, id: Digest, requests: &[Request], grounds: impl Into<Grounds>) {
+        let grounds = grounds.into();
+        let known = |kind| P::Msg::KINDS.contains(&kind);
+        debug_assert!(
+            grounds.ballot().is_none_or(|votes| known(votes.kind)),
+            "{grounds}: no kind of message"
+        );
+        self.io.commit(slot, id, requests, grounds);
     }
 
     /// A client submits a request: from now on it may be committed.

@@ -11,6 +11,7 @@ pub use crate::client::{ClientTimer, NoClient, Op, QuorumClient, Reply, ReplyQuo
 pub use crate::config::ensure;
 pub use crate::early::Early;
 pub use crate::flags::{Flag, OnlyFlags};
+pub use crate::grounds::{Ballot, Grounds};
 pub use crate::hash::Digest;
 pub use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 pub use crate::message::{Message, RoundKey, Special};

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::client::Request;
+use crate::grounds::Grounds;
 use crate::hash::Digest;
-use crate::ids::{NodeSet, SeatName, Slot, Time};
+use crate::ids::{SeatName, Slot, Time};
 use crate::message::RoundKey;
 use crate::node::Vitals;
 use crate::part::Change;
@@ -200,8 +201,8 @@ pub enum What {
         id: Digest,
         /// What it consists of; nothing: a no-op.
         requests: Vec<Request>,
-        /// The votes counted.
-        voters: NodeSet,
+        /// What it rests on.
+        grounds: Grounds,
     },
     /// A client got its result.
     Complete {
@@ -230,8 +231,8 @@ impl fmt::Display for Event {
             What::Hold { src, dst, text } => write!(f, "hold {src}>{dst} {text}"),
             What::Lie { src, dst, name } => write!(f, "lie {src}>{dst} {name}"),
             What::Fire { seat, timer } => write!(f, "fire {seat} {timer}"),
-            What::Commit { seat, slot, id, voters, .. } => {
-                write!(f, "commit {seat} slot={slot} value={id} votes={voters}")
+            What::Commit { seat, slot, id, grounds, .. } => {
+                write!(f, "commit {seat} slot={slot} value={id} {grounds}")
             }
             What::Complete { seat, ts } => write!(f, "complete {seat} request={ts}"),
             What::Note { seat: Some(seat), text } => write!(f, "note {seat} {text}"),

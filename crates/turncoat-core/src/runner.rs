@@ -132,6 +132,10 @@ pub struct Entry {
     pub quorum: fn(&Cluster) -> usize,
     /// The leader of a view.
     pub leader: fn(View, &Cluster) -> NodeId,
+    /// What a place in the log is called.
+    pub slot: &'static str,
+    /// What a view is called.
+    pub view_name: fn(View) -> String,
     /// What a run of it looks like where nobody says otherwise; see [`Protocol::SETTING`].
     pub setting: &'static str,
     /// Fewest replicas for `f` faulty ones, under a configuration.
@@ -177,6 +181,8 @@ impl Entry {
             },
             phases: P::PHASES,
             quorum: P::quorum,
+            slot: P::SLOT,
+            view_name: P::view_name,
             setting: P::SETTING,
             leader: leader::<P>,
             bound: |table, f| read_config::<P>(table).ok().map(|config| P::bound(&config, f)),

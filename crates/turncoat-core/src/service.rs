@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::client::Request;
+use crate::grounds::Grounds;
 use crate::hash::Digest;
-use crate::ids::{NodeId, NodeSet, Slot};
+use crate::ids::{NodeId, Slot};
 use crate::node::{Context, Protocol, Vitals};
 use crate::sign::Signed;
 
@@ -119,7 +120,7 @@ impl History {
         &mut self,
         slot: Slot,
         request: Option<Request>,
-        voters: NodeSet,
+        grounds: impl Into<Grounds>,
         cx: &mut Context<'_, P>,
     ) -> Option<u64> {
         let place = slot.0 as usize - 1;
@@ -138,7 +139,7 @@ impl History {
                 self.far.iter().fold(near, |all, (slot, far)| chained(Digest::of(&(all, slot)), far));
         }
         let id = request.as_ref().map_or(Digest::NULL, Request::digest);
-        cx.commit(slot, id, request.as_slice(), voters);
+        cx.commit(slot, id, request.as_slice(), grounds);
         request.map(|request| self.register.operate(request.op.as_str()))
     }
 

@@ -76,7 +76,7 @@ impl Process {
         let readies = if self.flags.deliver_f1 { f + 1 } else { 2 * f + 1 };
         if let (Some((value, voters)), false) = (self.readies.winner(readies), self.delivered) {
             self.delivered = true;
-            cx.commit(Slot(1), value.digest(), &[*value], voters);
+            cx.commit(Slot(1), value.digest(), &[*value], Grounds::votes("ready", View(0), voters));
         }
     }
 }

@@ -84,7 +84,7 @@ impl Kept {
     ) -> String {
         // The story starts with what was violated.
         let explained = match Explanation::of(entry, scenario) {
-            Ok(explained) => format!("{}\n\n{}", explained.story().trim_end(), explained.chart().trim_end()),
+            Ok(explained) => format!("{}\n\n{}", explained.short().trim_end(), explained.chart().trim_end()),
             Err(error) => error.to_string(),
         };
         let again = match kept {

@@ -117,9 +117,11 @@ impl Chain {
             let height = self.decided.iter().position(|&id| id == lowest.parent).map_or(0, |at| at + 1);
             let new: Vec<_> = path.iter().rev().map(|&(id, block)| (id, *block.tx)).collect();
             self.decided.truncate(height);
-            for (id, request) in new {
-                self.decided.push(id);
-                cx.commit(Slot(self.decided.len() as u32), id, &[request], voters);
+            for (below, request) in new {
+                self.decided.push(below);
+                let finalized = Grounds::certificate("finalize", view, voters);
+                let grounds = if below == id { finalized } else { Grounds::Ancestor(id) };
+                cx.commit(Slot(self.decided.len() as u32), below, &[request], grounds);
             }
         }
         self.open = still;

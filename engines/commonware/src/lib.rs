@@ -120,6 +120,7 @@ impl Protocol for Simplex {
         "bad-certificate",
     ];
     const STREAM: bool = true;
+    const SLOT: &'static str = "height";
     /// The proposal, votes to notarize, votes to finalize.
     const VIEW_DELAYS: u64 = 3;
     type Msg = Msg;

@@ -15,18 +15,22 @@ use crate::rows::Rows;
 use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
-Says what was violated, who lied to whom, what the network did, and why correct replicas disagree or wait for ever. The
-chart shows the messages that led there.
+Says in a few lines what was violated, why, and who lied to whom; the chart shows the messages that led there. With
+--long also what each replica saw, what the network did, and where the bugs of the protocol act.
 
 Example: turncoat explain turncoat-corpus/pbft-agreement-7b1c03aa.toml
          turncoat explain --bug pbft-java/figure-2 --svg figure-2.svg";
 
-/// Tell what happens in a saved scenario, in plain words and as a chart
+/// Explain a saved scenario in plain words and as a chart
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
+
+    /// Tell the whole story: the setting, each lie, what each replica saw and counted
+    #[arg(long)]
+    long: bool,
 
     /// Show all messages in charts, not only those that matter
     #[arg(long)]
@@ -48,6 +52,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Explained {
     violated: String,
+    summary: Vec<String>,
     story: Vec<Section>,
     chart: Chart,
 }
@@ -79,12 +84,15 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
         }
     }
     if args.json {
-        let (violated, story, chart) =
-            (explanation.violated(), explanation.sections(), explanation.drawing());
-        out::json("explanation", Explained { violated, story, chart })?;
+        let (violated, summary) = (explanation.violated(), explanation.summary());
+        let (story, chart) = (explanation.sections(), explanation.drawing());
+        out::json("explanation", Explained { violated, summary, story, chart })?;
     } else if !printed {
-        out::line(explanation.story())?;
+        out::line(if args.long { explanation.story() } else { explanation.short() })?;
         out::line(explanation.chart().trim_end())?;
+        if !args.long {
+            out::line(format_args!("The whole story: {}", again::with("--long")))?;
+        }
     }
     let differs = differences(&scenario, explanation.outcome());
     for difference in &differs {

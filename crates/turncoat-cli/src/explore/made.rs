@@ -23,8 +23,8 @@ pub(super) struct Made {
     named: BTreeMap<String, usize>,
     /// What was so after each choice; the first is the start.
     pub(super) after: Vec<After>,
-    /// When replicas came into other views: the choice, the lifeline, the view.
-    pub(super) views: Vec<(usize, SeatName, u32)>,
+    /// When replicas came into other views: the choice, the lifeline, the view's name.
+    pub(super) views: Vec<(usize, SeatName, String)>,
 }
 
 pub(super) struct After {
@@ -54,7 +54,7 @@ impl Made {
                 if place(action).is_none_or(|who| who.node == seats[seat].node) {
                     let view = hand.view(seat);
                     if view != *known {
-                        views.extend(view.map(|view| (i + 1, seats[seat], view.0)));
+                        views.extend(view.map(|view| (i + 1, seats[seat], (session.entry.view_name)(view))));
                         *known = view;
                     }
                 }
@@ -91,18 +91,6 @@ impl Made {
     /// The row of a message that was under way.
     pub(super) fn row(&self, message: &Coordinates) -> Option<usize> {
         self.named.get(&message.to_string()).copied()
-    }
-
-    /// A text that names events, with the choices instead in which they happened: `at step 5`, `at steps 5 and 6`.
-    pub(super) fn renumbered(&self, text: &str) -> String {
-        let mut numbers = false;
-        let word = |word: &str| {
-            let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let step = word[..digits].parse().ok().filter(|_| numbers);
-            numbers = matches!(word, "step" | "steps") || (numbers && (word == "and" || word.ends_with(',')));
-            step.map_or_else(|| word.to_owned(), |step| format!("{}{}", self.choice(step), &word[digits..]))
-        };
-        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
     /// The decisions up to a place, each with the choice in which it was made.

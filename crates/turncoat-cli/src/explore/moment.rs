@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use turncoat_core::node::{Vitals, Waiting};
+use turncoat_core::node::{About, Vitals, Waiting};
 use turncoat_core::outcome::Property;
 use turncoat_core::part::{Change, Scope};
 use turncoat_core::record::Standing;
+use turncoat_core::runner::Entry;
 use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_lab::explain::{Explanation, Section};
 
@@ -35,7 +36,7 @@ pub(super) struct Moment {
 struct Seat {
     alive: bool,
     correct: bool,
-    view: Option<u32>,
+    view: Option<String>,
     changing_view: bool,
     timers: Vec<Timer>,
     waiting: Vec<String>,
@@ -182,7 +183,7 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
         calm: hand.is_calm(),
         over: ended.or_else(|| suggested.is_none().then(|| "nothing is left to happen".to_owned())),
         suggested: suggested.map(|action| action.to_string()),
-        seats: by_lifeline.iter().map(|standing| seat(standing)).collect(),
+        seats: by_lifeline.iter().map(|standing| seat(standing, &session.entry)).collect(),
         flying: flying.collect(),
         budget: Budget {
             liars: names(liars),
@@ -196,15 +197,20 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     })
 }
 
-fn seat(standing: &Standing) -> Seat {
+fn seat(standing: &Standing, entry: &Entry) -> Seat {
     let Vitals { view, changing_view, waiting, .. } = &standing.vitals;
     let words = |Waiting { kind, about, have, need }: &Waiting| {
+        let about = match *about {
+            About::Slot(slot) => format!("{} {slot}", entry.slot),
+            About::View(view) => (entry.view_name)(view),
+            About::Request(_) => about.to_string(),
+        };
         format!("{kind} for {about}: has {} of {need} {have}", have.len())
     };
     Seat {
         alive: standing.alive,
         correct: standing.correct,
-        view: (!standing.seat.node.is_client()).then_some(view.0),
+        view: (!standing.seat.node.is_client()).then(|| (entry.view_name)(*view)),
         changing_view: *changing_view,
         timers: standing.timers.iter().map(|(name, at)| Timer { name: name.clone(), at: at.0 }).collect(),
         waiting: waiting.iter().map(words).collect(),
@@ -243,7 +249,7 @@ fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
     Logs {
         slots: slots.into_iter().map(row).collect(),
         columns: columns.iter().map(|&(lifeline, _)| lifeline).collect(),
-        arithmetic: arithmetic.map(|line| made.renumbered(line)).collect(),
+        arithmetic: arithmetic.cloned().collect(),
     }
 }
 
@@ -289,9 +295,6 @@ pub(super) fn story(session: &Session, run: usize, at: usize) -> Result<Story, T
     let scenario = session.scenario.scripted(session.chosen(run, at)?.to_vec());
     let explanation = Explanation::of(&session.entry, &scenario);
     let explanation = explanation.map_err(|error| Trouble::Refused(error.to_string()))?;
-    let made = session.made(run)?;
-    let mut sections = explanation.sections();
-    sections.iter_mut().flat_map(|section| &mut section.lines).for_each(|line| *line = made.renumbered(line));
-    let violated = explanation.violation().map(|_| made.renumbered(&explanation.violated()));
-    Ok(Story { violated, sections })
+    let violated = explanation.violation().map(|_| explanation.violated());
+    Ok(Story { violated, sections: explanation.sections() })
 }

@@ -6,6 +6,7 @@ use turncoat_core::node::Cluster;
 use turncoat_core::outcome::Violation;
 use turncoat_core::part::Change;
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
+use turncoat_core::runner::Entry;
 use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_lab::explain::Sign;
 
@@ -22,6 +23,8 @@ pub(super) struct Run {
     title: String,
     protocol: &'static str,
     about: String,
+    /// What a slot is called.
+    slot: &'static str,
     cluster: Size,
     lifelines: Vec<Lifeline>,
     runs: Vec<Branch>,
@@ -61,6 +64,8 @@ struct Branch {
 
 #[derive(Serialize)]
 struct Step {
+    /// The event that it is, or comes after: its number in traces and explanations.
+    number: u64,
     action: String,
     what: String,
     words: String,
@@ -80,7 +85,7 @@ struct Arrow {
     heeded: bool,
     held: bool,
     kind: &'static str,
-    view: Option<u32>,
+    view: Option<String>,
     slot: Option<u32>,
     label: String,
     text: String,
@@ -120,6 +125,7 @@ impl Made {
             let label = arrow.map_or("a message", |row| &self.board.chart.arrows[row].label);
             let line = action.to_string();
             Step {
+                number: self.after[i + 1].steps,
                 words: self.words(i + 1, action, label, arrow),
                 what: line.split(' ').next().unwrap_or_default().to_owned(),
                 action: line,
@@ -174,7 +180,7 @@ impl Made {
         }
     }
 
-    fn arrows(&self, actions: &[Action]) -> Vec<Arrow> {
+    fn arrows(&self, actions: &[Action], entry: &Entry) -> Vec<Arrow> {
         let mut ends: Vec<Option<usize>> = vec![None; self.recording.copies.len()];
         for (i, action) in actions.iter().enumerate() {
             let row = message(action).and_then(|message| self.row(message));
@@ -206,7 +212,7 @@ impl Made {
                 heeded: !drawn.ignored(),
                 held: copy.held,
                 kind: copy.kind,
-                view: copy.round.map(|round| round.view.0),
+                view: copy.round.map(|round| (entry.view_name)(round.view)),
                 slot: copy.slot.map(|slot| slot.0),
                 label: drawn.label.clone(),
                 text: copy.text.clone(),
@@ -234,11 +240,11 @@ impl Made {
             let at = at.min(self.after.len() - 1);
             Mark { lifeline: mark.lifeline, at, sign, text: mark.text.clone(), value }
         };
-        let view = |&(at, seat, view): &(usize, SeatName, u32)| Mark {
-            lifeline: Some(self.lifeline(seat)),
-            at,
+        let view = |(at, seat, view): &(usize, SeatName, String)| Mark {
+            lifeline: Some(self.lifeline(*seat)),
+            at: *at,
             sign: "view",
-            text: format!("view {view}"),
+            text: view.clone(),
             value: None,
         };
         let mut marks: Vec<Mark> = self.board.chart.marks.iter().map(mark).collect();
@@ -286,11 +292,12 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
         title: session.title.clone(),
         protocol: session.entry.name,
         about: session.about.clone(),
+        slot: session.entry.slot,
         cluster: Size { n, f, clients, quorum },
         lifelines: made.board.chart.lifelines.iter().map(lifeline).collect(),
         runs: session.runs.iter().map(branch).collect(),
         steps: made.steps(actions),
-        arrows: made.arrows(actions),
+        arrows: made.arrows(actions, &session.entry),
         marks: made.marks(),
         splits: made.splits(actions),
         partitions: made.partitions(&session.scenario.adversary.faults),

@@ -33,7 +33,6 @@ use crate::clock;
 use crate::config::Config;
 use crate::config_file::File;
 use crate::registry;
-use crate::rows::Rows;
 use crate::setup::{Setup, Start};
 use crate::stop::Stop;
 use crate::task::Task;
@@ -253,6 +252,7 @@ fn plan_and_shard(folder: &Path) -> (Plan, Vec<u8>) {
     let task = || -> Result<(Plan, Vec<u8>)> {
         let prepared = Setup::default().prepare(Start::protocol("pbft-java")?, Some("byzzfuzz"))?;
         let task = Task {
+            settings: Vec::new(),
             label: crate::task::Label {
                 experiment: "fuzz".to_owned(),
                 variant: "pbft-java".to_owned(),
@@ -310,7 +310,7 @@ fn run(scenario: &Scenario, rng: &mut Rng) -> Result<&'static str> {
     }
     if !outcome.violations.is_empty() && outcome.steps <= EXPLAINED && rng.chance(50) {
         let budget = Budget { executions: 40, stop: &false.into() };
-        let _ = shrink(&entry, scenario, Keep::Any, budget);
+        let _ = shrink(&entry, scenario, Keep::Any, &[], budget);
     }
     Ok("ran")
 }

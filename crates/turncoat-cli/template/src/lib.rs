@@ -70,7 +70,7 @@ impl Node<Board> for Replica {
         if let (None, Some((request, voters))) = (round.done, winner) {
             let reply = request.reply(View(0), slot, request.digest().0);
             round.done = Some(reply);
-            cx.commit(slot, request.digest(), &[*request], voters);
+            cx.commit(slot, request.digest(), &[*request], Grounds::votes("echo", View(0), voters));
             cx.send(request.client, Msg::Reply(reply));
         }
     }

@@ -20,7 +20,7 @@ script = [
 
 #[test]
 fn a_bug_is_told_as_a_story_and_shown_as_a_chart() {
-    let ran = turncoat("explain --bug pbft-java/figure-2");
+    let ran = turncoat("explain --bug pbft-java/figure-2 --long");
     assert_eq!(ran.code, 0, "{}", ran.err);
     for words in [
         "Agreement is violated at step 48: in slot 2 p2 decided B, p3 decided A",
@@ -31,8 +31,21 @@ fn a_bug_is_told_as_a_story_and_shown_as_a_chart() {
         assert!(ran.out.contains(words), "no `{words}` in\n{}", ran.out);
     }
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
-    let whole = "\nTo see all: turncoat explain --bug pbft-java/figure-2 --all";
+    let whole = "\nTo see all: turncoat explain --bug pbft-java/figure-2 --long --all";
     assert!(ran.out.trim_end().ends_with(whole), "{}", ran.out);
+}
+
+#[test]
+fn the_short_form_leads_with_what_broke_and_why() {
+    let ran = turncoat("explain --bug pbft-java/figure-2");
+    let lines: Vec<&str> = ran.out.lines().take(3).collect();
+    assert_eq!(lines[0], "Agreement is violated at step 48: in slot 2 p2 decided B, p3 decided A");
+    assert_eq!(lines[1], "p3 decided A on votes for B.");
+    assert_eq!(lines[2], "p0, which is Byzantine, lied to p3 (PRE-PREPARE: n=2 instead of 1).");
+    let story = ran.out.split("\n\n").next().expect("a story");
+    assert!(story.lines().count() <= 10, "{story}");
+    let more = "The whole story: turncoat explain --bug pbft-java/figure-2 --long";
+    assert!(ran.out.trim_end().ends_with(more), "{}", ran.out);
 }
 
 #[test]
@@ -41,7 +54,7 @@ fn a_file_is_recognised_as_a_known_bug() {
     folder.write("found.toml", FIGURE_2);
     let ran = folder.turncoat("explain found.toml");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("It looks like the known bug pbft-java/figure-2: a slot keeps"), "{}", ran.out);
+    assert!(ran.out.contains("Matches known bug pbft-java/figure-2: a slot keeps"), "{}", ran.out);
 }
 
 #[test]
@@ -66,6 +79,8 @@ fn programs_get_the_story_and_the_chart_as_data() {
     let told = turncoat("explain --bug pbft-java/figure-2 --json").json();
     assert_eq!(told["type"], "explanation");
     assert!(told["violated"].as_str().is_some_and(|text| text.starts_with("Agreement")));
+    let summary = told["summary"].as_array().expect("sentences");
+    assert!(summary.iter().any(|line| line == "p3 decided A on votes for B."), "{summary:?}");
     let titles: Vec<_> =
         told["story"].as_array().expect("sections").iter().map(|s| s["title"].clone()).collect();
     assert!(titles.iter().any(|title| title == "Who lied"), "{titles:?}");
@@ -82,14 +97,10 @@ fn a_run_without_violation_and_one_that_never_ends_are_told_too() {
     let fine = folder.turncoat("explain fine.toml");
     assert!(fine.code == 0 && fine.out.starts_with("Nothing was violated"), "{}", fine.out);
     folder.write("doomed.toml", DOOMED);
-    let doomed = folder.turncoat("explain doomed.toml");
+    let doomed = folder.turncoat("explain doomed.toml --long");
     assert!(doomed.out.contains("p1, p2 and p3: stopped."), "{}", doomed.out);
-    assert!(doomed.out.contains("More replicas are faulty than the protocol promises to bear."));
-    assert!(
-        doomed.out.contains("waiting for 2 REPLYs about request 1, of which none came"),
-        "{}",
-        doomed.out
-    );
+    assert!(doomed.out.contains("More replicas are faulty than the protocol promises to tolerate."));
+    assert!(doomed.out.contains("waiting for 2 REPLYs about request 1 (has none"), "{}", doomed.out);
 }
 
 #[test]

@@ -223,6 +223,28 @@ fn who_may_only_look_does_not_play() {
     assert_eq!(server.get("api/sessions/s1/0")["readOnly"], true);
 }
 
+/// A lie, and the network's calm, are choices of the page and no events: they have no numbers of their own.
+#[test]
+fn a_step_has_the_number_that_it_has_in_explanations() {
+    let server = Server::start(&Folder::new(), "pbft-java/figure-2");
+    let run = server.get("api/sessions/s1/0");
+    let steps = run["steps"].as_array().expect("a list");
+    let number = |at: &Value| steps[at.as_u64().expect("a number") as usize - 1]["number"].clone();
+    let agreement =
+        run["violations"].as_array().expect("a list").iter().find(|it| it["property"] == "agreement");
+    let agreement = agreement.expect("a violation");
+    assert_eq!(number(&agreement["at"]), 48, "as `explain` says");
+    assert!(agreement["at"].as_u64() > Some(48), "there are lies among the choices");
+    let moment = server.get(&format!("api/sessions/s1/0/{}", steps.len()));
+    let why = moment["logs"]["arithmetic"].as_array().expect("a list");
+    assert!(
+        why[0].as_str().is_some_and(|line| line.starts_with("At step 43 p2 decided B in slot 2")),
+        "{why:?}"
+    );
+    let story = server.get(&format!("api/sessions/s1/0/{}/story", steps.len()));
+    assert!(story["violated"].as_str().is_some_and(|line| line.contains("at step 48")), "{story}");
+}
+
 #[test]
 fn termination_is_judged_at_the_end_and_not_before() {
     let server = Server::start(&Folder::new(), "pbft/read-only-liveness");

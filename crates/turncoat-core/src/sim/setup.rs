@@ -134,7 +134,7 @@ impl<P: Protocol> Sim<P> {
             Goal::Replies if P::STREAM => Goal::Height(scenario.workload.requests),
             goal => goal,
         };
-        self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal);
+        self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal, P::SLOT);
 
         self.prepare_plan(scenario)?;
         self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };
@@ -301,7 +301,7 @@ impl<P: Protocol> Sim<P> {
         if workload.requests > Workload::MOST {
             return Err(invalid(format!("workload.requests: a run has at most {}", Workload::MOST)));
         }
-        if scenario.limits.in_flight > Limits::IN_FLIGHT {
+        if scenario.limits.in_flight > Some(Limits::IN_FLIGHT) {
             return Err(invalid(format!("limits.in-flight: at most {}", Limits::IN_FLIGHT)));
         }
         if workload.timeout == Time(0) {

@@ -85,7 +85,8 @@ impl Run {
         });
         decisions.into_iter().find_map(|(step, what)| match what {
             What::Commit { slot: decided, id, .. } if *decided == slot => {
-                Some(format!(". So at step {step} {seat} decides {} in slot {slot}", self.names.value(*id)))
+                let within = self.within(slot);
+                Some(format!(". So at step {step} {seat} decides {} {within}", self.names.value(*id)))
             }
             _ => None,
         })
@@ -112,7 +113,7 @@ impl Run {
                 deeds => and(deeds),
             };
             let how = format!(
-                "{seat}, which receives {} of {src}, {}; without the deviation it receives {} instead, and {}",
+                "{seat}, which receives {} of {src}, {}; without the bug it receives {} instead, and {}",
                 self.names.short(text),
                 words(here),
                 self.names.short(truth),
@@ -141,18 +142,13 @@ impl Run {
             Some(What::Deliver { src, dst, text, .. }) => {
                 let message = self.names.short(text);
                 let kind = text.split(' ').next().unwrap_or_default();
-                (
-                    kind,
-                    format!(
-                        "{dst}, which receives {message} of {src}, {did}; without the deviation it {would}"
-                    ),
-                )
+                (kind, format!("{dst}, which receives {message} of {src}, {did}; without the bug it {would}"))
             }
             Some(What::Fire { seat, timer }) => (
                 timer.as_str(),
-                format!("{seat}, whose timer {timer} fires, {did}; without the deviation it {would}"),
+                format!("{seat}, whose timer {timer} fires, {did}; without the bug it {would}"),
             ),
-            _ => ("start", format!("when it starts, it {did}; without the deviation it {would}")),
+            _ => ("start", format!("when it starts, it {did}; without the bug it {would}")),
         };
         let ignored = (here.ignored, there.ignored);
         Some((how, format!("{cause} {did_kind:?} {would_kind:?} {ignored:?}")))
@@ -172,7 +168,7 @@ impl Run {
         for what in moment.follows.iter().filter(|what| !other.follows.contains(what)) {
             let (kind, deed) = match what {
                 What::Commit { slot, id, .. } => {
-                    ("decides", format!("decides {} in slot {slot}", self.names.value(*id)))
+                    ("decides", format!("decides {} {}", self.names.value(*id), self.within(*slot)))
                 }
                 What::Complete { ts, .. } => ("result", format!("has the result of request {ts}")),
                 What::Note { text, .. } => ("note", text.clone()),
@@ -218,7 +214,7 @@ fn silent_timer(
     let What::Fire { timer, .. } = cause else { return None };
     let step = here[same.checked_sub(1)?].step;
     let never = here.iter().all(|moment| moment.cause != Some(cause));
-    let how = format!("the timer {timer} of {seat} never fires after it; without the deviation it does");
+    let how = format!("the timer {timer} of {seat} never fires after it; without the bug it does");
     never.then_some((fires, Act { seat, step, how, kind: timer.clone(), correct }))
 }
 

@@ -7,7 +7,8 @@ use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
 use turncoat_core::schedule::Action;
 
-use super::read::{Run, received};
+use super::claim::{Claim, Line, each};
+use super::read::{Run, kind, received};
 use super::words::{and, count};
 
 /// Lines about messages that fared alike, at the most.
@@ -21,25 +22,53 @@ pub(super) type Group<'a> = Vec<&'a SentCopy>;
 
 impl Run {
     /// What each Byzantine node did, a line each.
-    pub(super) fn liars(&self) -> Vec<String> {
+    pub(super) fn liars(&self) -> Vec<Line> {
         let mut lines = Vec::new();
         for node in self.scenario.adversary.byzantine.iter() {
-            let mut deeds = self.faces(node);
+            let mut deeds: Vec<Line> = self.faces(node);
             deeds.extend(self.without_cause(node));
             deeds.extend(self.lies(node));
             deeds.extend(self.repeats(node));
             let faults = &self.scenario.adversary.faults;
             if faults.iter().any(|fault| matches!(fault.effect, Effect::Fire(seat) if seat.node == node)) {
-                deeds.push(format!("{node} did not wait for its timers."));
+                deeds.push(format!("{node} did not wait for its timers.").into());
             }
             match deeds.is_empty() {
-                true => lines.push(format!("{node} is Byzantine, but kept to the protocol in this run.")),
-                false => lines
-                    .push(format!("{node} is Byzantine. Apart from what follows it kept to the protocol.")),
+                true => lines.push(self.followed(node)),
+                false => {
+                    lines.push(format!("{node} is Byzantine. Otherwise it followed the protocol.").into());
+                }
             }
             lines.extend(deeds);
         }
         lines
+    }
+
+    /// A Byzantine node that sent what its code wrote, and what became of that.
+    fn followed(&self, node: NodeId) -> Line {
+        let last = self.last_step();
+        let sent = self.recording.copies.iter().filter(|copy| copy.src.node == node && copy.sent <= last);
+        let lost: Group<'_> = sent
+            .clone()
+            .filter(|copy| matches!(copy.arrival, Arrival::Lost { by: Loss::Network, .. }))
+            .collect();
+        let held: Group<'_> = sent.filter(|copy| copy.held).collect();
+        let fates = [(&lost, "lost"), (&held, "held back")];
+        let fates: Vec<String> = fates
+            .iter()
+            .filter(|(group, _)| !group.is_empty())
+            .map(|(group, how)| {
+                let was = if group.len() == 1 { "was" } else { "were" };
+                format!("{} to {} {was} {how}", times(group), receivers(group))
+            })
+            .collect();
+        let mut claims = each(lost.iter().copied(), Claim::Lost);
+        claims.extend(each(held.iter().copied(), Claim::Delayed));
+        let text = match fates.is_empty() {
+            true => format!("{node} is Byzantine, but followed the protocol in this run."),
+            false => format!("{node} is Byzantine, but sent what its code wrote; {}.", fates.join(", ")),
+        };
+        Line::new(text, claims)
     }
 
     /// Whether a liar did anything else than its code, or had faces that contradict each other.
@@ -52,18 +81,30 @@ impl Run {
     }
 
     /// What each Byzantine node did, in a sentence each.
-    pub(super) fn liars_in_short(&self) -> Vec<String> {
+    pub(super) fn liars_in_short(&self) -> Vec<Line> {
         let sentence = |node: NodeId| {
-            let mut deeds: Vec<String> = self.faces_in_short(node).into_iter().collect();
-            deeds.extend(self.without_cause(node).map(|_| "asked for a new view without cause".to_owned()));
+            let mut deeds: Vec<String> = Vec::new();
+            let mut claims: Vec<Claim> = Vec::new();
+            if let Some(face) = self.faces_in_short(node) {
+                deeds.push(face.text);
+                claims.extend(face.claims);
+            }
+            if let Some(call) = self.without_cause(node) {
+                deeds.push("asked for a new view without cause".to_owned());
+                claims.extend(call.claims);
+            }
             let groups = self.lies_of(node);
             let mut lies: Vec<(String, Vec<String>)> = Vec::new();
             for group in groups.iter().take(LINES / 2) {
                 let (copy, to) = (group[0], receivers(group));
+                claims.extend(deed_claims(group));
                 let (kind, short) = (copy.kind.to_uppercase(), self.names.short(&copy.text));
                 let (deed, what) = match (&copy.lie, self.lie(copy)) {
                     _ if withheld(copy) => (format!("withheld messages from {to}"), format!("{kind}s")),
                     (Some(Falsehood::MadeUp), _) => (format!("made up messages for {to}"), short),
+                    (_, Some(lie)) if lie.len() <= BRIEF && is_retitled(copy) => {
+                        (format!("lied to {to}"), lie)
+                    }
                     (_, Some(lie)) if lie.len() <= BRIEF => {
                         (format!("lied to {to}"), format!("{kind}: {lie}"))
                     }
@@ -76,17 +117,20 @@ impl Run {
             }
             deeds.extend(lies.iter().map(|(deed, all)| format!("{deed} ({})", all.join("; "))));
             deeds.extend((groups.len() > LINES / 2).then(|| "more of that kind".to_owned()));
-            deeds.extend(self.repeats(node).map(|_| "sent the same more than once".to_owned()));
+            if let Some(again) = self.repeats(node) {
+                deeds.push("sent the same message more than once".to_owned());
+                claims.extend(again.claims);
+            }
             match deeds.is_empty() {
-                true => format!("{node} is Byzantine, but sent what its code wrote."),
-                false => format!("{node}, which is Byzantine, {}.", and(deeds)),
+                true => self.followed(node),
+                false => Line::new(format!("{node}, which is Byzantine, {}.", and(deeds)), claims),
             }
         };
         self.scenario.adversary.byzantine.iter().map(sentence).collect()
     }
 
     /// With which message a liar called for a new view though no timer of its own fired.
-    fn without_cause(&self, node: NodeId) -> Option<String> {
+    fn without_cause(&self, node: NodeId) -> Option<Line> {
         let script = &self.scenario.scheduler.script;
         if !script.iter().any(|action| matches!(action, Action::Suspect(seat) if seat.node == node)) {
             return None;
@@ -97,10 +141,11 @@ impl Run {
         let first = calls.first()?;
         let calls: Group<'_> = calls.iter().copied().filter(|copy| copy.sent == first.sent).collect();
         let (when, kind) = (self.when(&calls), first.kind.to_uppercase());
-        Some(format!(
+        let text = format!(
             "{when}: {node} asked for a new view without cause; its {kind} went to {}.",
             receivers(&calls)
-        ))
+        );
+        Some(Line::new(text, each(calls.iter().copied(), Claim::Sent)))
     }
 
     /// Whether a message is an answer to something that its sender received, or to its timer.
@@ -124,7 +169,7 @@ impl Run {
     }
 
     /// Messages sent more than once in an event.
-    fn repeats(&self, node: NodeId) -> Option<String> {
+    fn repeats(&self, node: NodeId) -> Option<Line> {
         let by_fault = |fault: &Fault| matches!(fault.effect, Effect::Duplicate(_));
         let by_script = |action: &Action| matches!(action, Action::Duplicate(_));
         if !self.scenario.adversary.faults.iter().any(by_fault)
@@ -142,16 +187,18 @@ impl Run {
         let (copy, times) = (group[0], group.len());
         let message = self.names.short(&copy.text);
         let all = sent.values().filter(|group| group.len() > 1).count();
-        let more =
-            if all > 1 { format!(" So it did {all} times, to one or another.") } else { String::new() };
-        Some(format!("Step {}: {} sent {message} {times} times to {}.{more}", copy.sent, copy.src, copy.dst))
+        let more = if all > 1 { format!(" It did so {all} times in all.") } else { String::new() };
+        let text =
+            format!("Step {}: {} sent {message} {times} times to {}.{more}", copy.sent, copy.src, copy.dst);
+        Some(Line::new(text, each(group.iter().copied(), Claim::Sent)))
     }
 
     /// Messages changed, made up and withheld.
-    fn lies(&self, node: NodeId) -> Vec<String> {
+    fn lies(&self, node: NodeId) -> Vec<Line> {
         let groups = self.lies_of(node);
-        let mut lines: Vec<String> = groups.iter().take(LINES).map(|group| self.lied(group)).collect();
-        lines.extend(more(&groups, "lies"));
+        let lied = |group: &Group<'_>| Line::new(self.lied(group), deed_claims(group));
+        let mut lines: Vec<Line> = groups.iter().take(LINES).map(lied).collect();
+        lines.extend(more(&groups, "lies").map(Line::from));
         lines
     }
 
@@ -172,8 +219,12 @@ impl Run {
                 format!("{when}: {src} withheld {} from {to}, {message} first.", times(group))
             }
             _ if withheld(copy) => format!("{when}: {src} withheld {message} from {to}."),
+            (Some(Falsehood::Changed(_)), Some(lie)) if is_retitled(copy) => {
+                let truth = self.truth(copy);
+                format!("{when}: {src} sent {to} a {lie}: {message}.{truth}{}", self.heeded(group))
+            }
             (Some(Falsehood::Changed(_)), Some(lie)) if !lie.is_empty() => {
-                let kind = copy.kind.to_uppercase();
+                let kind = kind(copy).to_uppercase();
                 let truth = self.truth(copy);
                 let often =
                     if many { format!(" ({} in all, this one first)", times(group)) } else { String::new() };
@@ -224,13 +275,19 @@ impl Run {
         }
     }
 
-    pub(super) fn fared(&self, group: &Group<'_>, how: &str) -> String {
+    pub(super) fn fared(&self, group: &Group<'_>, how: &str, claim: impl Fn(Box<SentCopy>) -> Claim) -> Line {
         let message = self.names.short(&group[0].text);
         let often = match group.len() > receivers_of(group).len() {
             true => format!(" ({} in all, this one first)", times(group)),
             false => String::new(),
         };
-        format!("{}: {message} of {} to {} {how}{often}.", self.when(group), group[0].src, receivers(group))
+        let text = format!(
+            "{}: {message} of {} to {} {how}{often}.",
+            self.when(group),
+            group[0].src,
+            receivers(group)
+        );
+        Line::new(text, each(group.iter().copied(), claim))
     }
 
     /// Messages by sender and words. If there are many groups, by sender and kind: an endless run says little that is new.
@@ -258,6 +315,20 @@ fn grouped<'a, K: Ord>(copies: &[&'a SentCopy], key: impl Fn(&'a SentCopy) -> K)
         }
     }
     groups
+}
+
+/// Whether a message was sent as one of another kind.
+fn is_retitled(copy: &SentCopy) -> bool {
+    !kind(copy).eq_ignore_ascii_case(copy.kind)
+}
+
+/// What was done to each message of a group.
+fn deed_claims(group: &[&SentCopy]) -> Vec<Claim> {
+    let claim = |copy: &SentCopy| match withheld(copy) {
+        true => Claim::Withheld(Box::new(copy.clone())),
+        false => Claim::Lie(Box::new(copy.clone())),
+    };
+    group.iter().map(|copy| claim(copy)).collect()
 }
 
 /// `12 messages`.

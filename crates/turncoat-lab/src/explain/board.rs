@@ -66,6 +66,7 @@ impl Board {
         }
         let conflict = run.conflicting();
         let arithmetic = conflict.map(|(one, two)| run.disagreement(&one, &two)).unwrap_or_default();
+        let arithmetic = arithmetic.into_iter().map(|line| line.text).collect();
         let violations = run.outcome.violations.iter();
         let violations = violations.map(|violation| (violation.clone(), run.detail(violation))).collect();
         Self { chart, decisions, violations, arithmetic }

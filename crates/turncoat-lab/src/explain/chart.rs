@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use turncoat_core::grounds::Grounds;
 use turncoat_core::ids::SeatName;
 use turncoat_core::outcome::Property;
 use turncoat_core::record::{Arrival, Falsehood, Loss, SentCopy, What};
@@ -209,11 +210,16 @@ impl Chart {
         for (index, event) in run.recording.events.iter().enumerate() {
             let (seat, sign, text) = match &event.what {
                 What::Fire { seat, timer } => (Some(*seat), Sign::Timer, format!("timer {timer}")),
-                What::Commit { seat, slot, id, .. } => {
+                What::Commit { seat, slot, id, grounds, .. } => {
                     let voters = decisions.next().map(|decision| run.voters(&decision)).unwrap_or_default();
                     let voters: Vec<String> = voters.iter().map(SeatName::to_string).collect();
                     let (value, name) = (run.names.number(*id), run.names.value(*id));
-                    let text = format!("decides slot {slot}: {name} {{{}}}", voters.join(","));
+                    let why = match grounds {
+                        Grounds::Ancestor(of) => format!(" (with {})", run.names.value(*of)),
+                        _ if voters.is_empty() => String::new(),
+                        _ => format!(" {{{}}}", voters.join(",")),
+                    };
+                    let text = format!("decides {}: {name}{why}", run.slot(*slot));
                     (Some(*seat), Sign::Decision(value), text)
                 }
                 What::Complete { seat, ts } => {

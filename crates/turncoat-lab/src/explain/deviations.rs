@@ -91,32 +91,35 @@ impl Deviations {
     /// What is wrong with the protocol, if that is soon said.
     pub(super) fn flaw(&self) -> Option<String> {
         let needed: Vec<&str> = self.on.iter().filter(|d| d.needed).map(|d| d.about).collect();
-        let flaw = if needed.len() == 1 { "flaw" } else { "flaws" };
-        (1..=2).contains(&needed.len()).then(|| format!("The {flaw}: {}.", needed.join("; ")))
+        let bug = if needed.len() == 1 { "bug" } else { "bugs" };
+        (1..=2).contains(&needed.len()).then(|| format!("The {bug}: {}.", needed.join("; ")))
     }
 
     /// What is switched on, what of it matters, and where.
     pub(super) fn words(&self) -> Vec<String> {
         let (needed, others): (Vec<&Deviation>, Vec<&Deviation>) = self.on.iter().partition(|d| d.needed);
         let on = match self.on.len() {
-            0 => "The protocol is as it should be: no deviation is switched on".to_owned(),
-            1 => "One deviation from the correct protocol is switched on".to_owned(),
-            on => format!("{on} deviations from the correct protocol are switched on"),
+            0 => "No bug flags are enabled".to_owned(),
+            1 => "One bug flag is enabled".to_owned(),
+            on => format!("{on} bug flags are enabled"),
         };
         let share = match (needed.len(), others.len()) {
-            (0, 1..) if self.violated => ", and the same rule is violated without any",
-            (1.., 1..) => ", of which these together are enough to violate the same rule",
+            (0, 1..) if self.violated => ", and the same property is violated without them",
+            (1.., 1..) => "; these are enough to cause the same violation",
             _ => "",
         };
-        let cure =
-            if self.cured { "; in the correct protocol the same scenario violates nothing" } else { "" };
+        let cure = match (self.cured, self.on.len()) {
+            (true, 1) => "; without it the same scenario violates nothing",
+            (true, _) => "; without them the same scenario violates nothing",
+            _ => "",
+        };
         let end = if needed.is_empty() { "." } else { ":" };
         let mut lines = vec![format!("{on}{share}{cure}{end}")];
         lines.extend(needed.iter().map(|Deviation { name, about, acts, .. }| match acts.split_first() {
             Some((first @ Act { step, how, .. }, rest)) => {
                 format!("- {name}: {about}. It acts at step {step}: {how}.{}", also(first, rest))
             }
-            None => format!("- {name}: {about}. No message or decision shows at once where it acts."),
+            None => format!("- {name}: {about}. No message or decision shows directly where it acts."),
         }));
         let (seen, unseen): (Vec<&Deviation>, Vec<&Deviation>) =
             others.into_iter().partition(|d| !d.acts.is_empty());
@@ -126,7 +129,7 @@ impl Deviations {
         });
         let seen: Vec<String> = seen.collect();
         lines.extend(
-            (!seen.is_empty()).then(|| format!("At work, though not needed for this: {}.", and(seen))),
+            (!seen.is_empty()).then(|| format!("Also active, though not needed for this: {}.", and(seen))),
         );
         let unseen: Vec<&str> = unseen.iter().map(|d| d.name.as_str()).collect();
         let idle = if self.violated { "Without visible effect up to here" } else { "They are" };

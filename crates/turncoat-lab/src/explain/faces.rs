@@ -7,38 +7,40 @@ use turncoat_core::ids::{NodeId, SeatName};
 use turncoat_core::record::SentCopy;
 
 use super::blame::receivers;
+use super::claim::{Claim, Line, each};
 use super::read::{Run, received};
 use super::words::{and, count};
 
 impl Run {
     /// Second instances of a liar, and what they said.
-    pub(super) fn faces(&self, node: NodeId) -> Vec<String> {
-        let mut lines = Vec::new();
+    pub(super) fn faces(&self, node: NodeId) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
         if self.scenario.adversary.twins.contains(node) {
-            lines.push(format!(
-                "{node} runs twice with one key, as {node}.a and {node}.b, each of which keeps to the protocol by itself."
-            ));
+            let text = format!(
+                "{node} runs two instances with one key, {node}.a and {node}.b, each of which follows the protocol by itself."
+            );
+            lines.push(text.into());
         }
-        lines.extend(self.personas(node).map(face));
+        lines.extend(self.personas(node).map(|persona| Line::from(face(persona))));
         if !lines.is_empty() {
-            lines.push(format!("{}.", self.heard_by(node).join("; ")));
+            lines.push(format!("{}.", self.heard_by(node).join("; ")).into());
             lines.push(match self.contradiction(node) {
-                Some(told) => format!("They contradict each other: {told}."),
-                None => "In no round did others hear them name different values.".to_owned(),
+                Some(told) => told.map(|told| format!("They contradict each other: {told}.")),
+                None => "They never named different values in the same round.".to_owned().into(),
             });
         }
         lines
     }
 
     /// The same in a few words.
-    pub(super) fn faces_in_short(&self, node: NodeId) -> Option<String> {
+    pub(super) fn faces_in_short(&self, node: NodeId) -> Option<Line> {
         let two = self.scenario.adversary.twins.contains(node) || self.personas(node).next().is_some();
-        let faces = count(self.heard_by(node).len(), "face", "faces");
+        let faces = count(self.heard_by(node).len(), "instance", "instances");
         two.then(|| match self.contradiction(node) {
-            Some(told) => format!("had {faces}: {told}"),
+            Some(told) => told.map(|told| format!("ran {faces} with one key: {told}")),
             None => {
                 let heard = self.heard_by(node).join("; ");
-                format!("had {faces}, which never named different values in one round ({heard})")
+                format!("ran {faces} that never contradicted each other within a round ({heard})").into()
             }
         })
     }
@@ -75,7 +77,7 @@ impl Run {
     }
 
     /// The first messages of one round in which two faces named different values, and to whom.
-    pub(super) fn contradiction(&self, node: NodeId) -> Option<String> {
+    pub(super) fn contradiction(&self, node: NodeId) -> Option<Line> {
         let seats = self.recording.standings.iter().map(|standing| standing.seat);
         let told: Vec<&SentCopy> =
             seats.filter(|seat| seat.node == node).flat_map(|seat| self.told_by(seat)).collect();
@@ -99,7 +101,7 @@ impl Run {
                 .collect();
             format!("{} told {} {}", copy.src, receivers(&same), self.names.short(&copy.text))
         };
-        Some(format!("{}, and {}", words(one), words(two)))
+        Some(Line::new(format!("{}, and {}", words(one), words(two)), each([one, two], Claim::Sent)))
     }
 }
 

@@ -3,7 +3,8 @@
 use turncoat_core::ids::{SeatName, Slot, View};
 use turncoat_core::record::SentCopy;
 
-use super::read::{Decision, Run, received};
+use super::claim::{Claim, Line};
+use super::read::{Decision, Run, kind, received};
 use super::words::and;
 
 /// As many messages as are told of.
@@ -12,7 +13,7 @@ const FEW: usize = 12;
 /// Messages that say the same, by different senders.
 struct Heard<'a> {
     view: Option<View>,
-    kind: &'static str,
+    kind: &'a str,
     values: Vec<&'a str>,
     lie: bool,
     copies: Vec<&'a SentCopy>,
@@ -20,19 +21,33 @@ struct Heard<'a> {
 
 impl Run {
     /// The decisions of a replica up to a step: `A in slot 1 (step 19), B in slot 2 (step 43)`.
-    pub(super) fn log(&self, seat: SeatName, until: u64) -> String {
+    pub(super) fn log(&self, seat: SeatName, until: u64) -> Line {
         let decisions = self.decisions();
         let own: Vec<_> = decisions.iter().filter(|d| d.seat == seat && d.step <= until).collect();
-        let words = |d: &&Decision| format!("{} in slot {} (step {})", d.value, d.slot, d.step);
-        match own.len() {
+        let words = |d: &&Decision| format!("{} {} (step {})", d.value, self.within(d.slot), d.step);
+        let claim = |d: &&&Decision| {
+            let Decision { seat, slot, id, step, .. } = ***d;
+            Claim::Decided { seat, slot, id, step, grounds: None }
+        };
+        let claims = match own.len() {
+            0 => vec![Claim::Undecided(seat, None, until)],
+            1..=4 => own.iter().map(|d| claim(&d)).collect(),
+            _ => own.last().iter().map(|d| claim(d)).collect(),
+        };
+        let text = match own.len() {
             0 => "decided nothing".to_owned(),
             1..=4 => format!("decided {}", and(own.iter().map(words))),
-            many => format!("decided {many} slots, {} last", own.last().map(words).unwrap_or_default()),
-        }
+            many => format!(
+                "decided {many} {}s, {} last",
+                self.entry.slot,
+                own.last().map(words).unwrap_or_default()
+            ),
+        };
+        Line::new(text, claims)
     }
 
     /// What a replica heard about a slot up to a step, a line for each view.
-    pub(super) fn heard(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Vec<String> {
+    pub(super) fn heard(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Vec<Line> {
         let mut groups: Vec<Heard<'_>> = Vec::new();
         for copy in self.received(seat, until) {
             let round = copy.round.filter(|_| Self::is_about(copy, slot));
@@ -40,10 +55,10 @@ impl Run {
             let (view, lie) = (Some(key.view), copy.lie.is_some());
             let values = self.named(copy);
             let same =
-                |g: &&mut Heard<'_>| (g.view, g.kind, &g.values, g.lie) == (view, copy.kind, &values, lie);
+                |g: &&mut Heard<'_>| (g.view, g.kind, &g.values, g.lie) == (view, kind(copy), &values, lie);
             match groups.iter_mut().find(same) {
                 Some(group) => group.copies.push(copy),
-                None => groups.push(Heard { view, kind: copy.kind, values, lie, copies: vec![copy] }),
+                None => groups.push(Heard { view, kind: kind(copy), values, lie, copies: vec![copy] }),
             }
         }
         let mut views: Vec<Option<View>> = groups.iter().map(|group| group.view).collect();
@@ -51,34 +66,40 @@ impl Run {
         views.dedup();
         let lines = views.iter().map(|view| {
             let of_view = groups.iter().filter(|group| group.view == *view);
+            let shown = of_view.clone().take(FEW).flat_map(|group| &group.copies);
+            let claim = |copy: &&SentCopy| Some(Claim::Received(Box::new((*copy).clone()), received(copy)?));
+            let claims = shown.filter_map(claim).collect();
             let words = few(of_view.map(|group| self.group(group)));
-            match views.len() > 1 {
-                true => format!("in view {}: {}", view.unwrap_or_default(), words.join("; ")),
+            let text = match views.len() > 1 {
+                true => format!("{}: {}", self.during(view.unwrap_or_default()), words.join("; ")),
                 false => words.join("; "),
-            }
+            };
+            Line::new(text, claims)
         });
         lines.collect()
     }
 
     /// What a replica told others about a slot up to a step.
-    pub(super) fn told(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Option<String> {
+    pub(super) fn told(&self, seat: SeatName, slot: Option<Slot>, until: u64) -> Option<Line> {
         let mut said: Vec<(View, String, u64)> = Vec::new();
+        let mut claims = Vec::new();
         let sent = self.recording.copies.iter().filter(|copy| copy.src == seat && copy.sent <= until);
         for copy in sent.filter(|copy| !copy.dst.node.is_client() && Self::is_about(copy, slot)) {
             let (Some(key), named) = (copy.round, self.named(copy)) else { continue };
             let value = if let [value] = named.as_slice() { format!(" {value}") } else { String::new() };
-            let what = format!("{}{value}", copy.kind.to_uppercase());
+            let what = format!("{}{value}", kind(copy).to_uppercase());
             if !said.iter().any(|(view, known, _)| (*view, known) == (key.view, &what)) {
                 said.push((key.view, what, copy.sent));
+                claims.push(Claim::Sent(Box::new(copy.clone())));
             }
         }
         let mut last = None;
         let words = said.iter().map(|(view, what, step)| match last.replace(*view) {
             before if before == Some(*view) || !self.has_views() => format!("{what} ({step})"),
-            _ => format!("in view {view} {what} ({step})"),
+            _ => format!("{} {what} ({step})", self.during(*view)),
         });
         let words = few(words);
-        (!words.is_empty()).then(|| format!("and it had said: {}", words.join(", ")))
+        (!words.is_empty()).then(|| Line::new(format!("and it had said: {}", words.join(", ")), claims))
     }
 
     fn group(&self, group: &Heard<'_>) -> String {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use turncoat_core::grounds::{Grounds, Subject};
 use turncoat_core::ids::{NodeSet, SeatName, Slot};
 use turncoat_core::outcome::Property;
 use turncoat_core::record::{Arrival, Loss, SentCopy, What};
 use turncoat_core::scenario::SchedulerName;
 
-use super::read::{Decision, Run, received};
+use super::claim::{Claim, Line, each};
+use super::read::{Decision, Run, kind, received};
 use super::words::and;
 
 /// Votes that a replica lacked when it decided, and that were on their way to it.
@@ -54,10 +56,14 @@ impl Run {
         if self.decisions().iter().any(before) {
             return None;
         }
-        let ballot = self.ballot(other);
-        let (kind, view) = (ballot.kind?, ballot.view);
+        let Grounds::Votes(ballot) = other.grounds else { return None };
+        if ballot.subject != Subject::Value || !ballot.by_quorum {
+            return None;
+        }
         let is_vote = |copy: &&SentCopy| {
-            let round = copy.kind == kind && copy.round.is_some_and(|key| key.view == view);
+            let view = copy.round.map(|key| key.view);
+            let round = kind(copy).eq_ignore_ascii_case(ballot.kind)
+                && ballot.view.is_none_or(|own| view == Some(own));
             round && Self::is_about(copy, Some(other.slot)) && self.named(copy) == [other.value.as_str()]
         };
         let copies = self.recording.copies.iter().filter(is_vote).filter(|copy| copy.sent < step);
@@ -69,13 +75,13 @@ impl Run {
             copies.filter(|copy| copy.dst == seat && !has.contains(copy.src.node) && is_late(copy, step));
         let votes: Vec<&SentCopy> = votes.collect();
         let all = votes.iter().map(|copy| copy.src.node).chain(has.iter()).collect::<NodeSet>().len();
-        let needed = other.voters.len().min(self.quorum());
+        let needed = ballot.voters.len().min(self.quorum());
         let (value, slot) = (other.value.clone(), other.slot);
         (has.len() < needed && all >= needed).then_some(Late { seat, step, votes, value, slot })
     }
 
     /// What was late, a line each.
-    pub(super) fn lateness(&self) -> Vec<String> {
+    pub(super) fn lateness(&self) -> Vec<Line> {
         let late = self.too_late();
         let (mut lines, mut timers) = (Vec::new(), self.hasty_timers());
         for Late { seat, step, votes, .. } in &late {
@@ -84,29 +90,44 @@ impl Run {
                 who == seat && copies.iter().all(|copy| votes.contains(copy))
             };
             let timer = timers.iter().position(same).map(|place| timers.remove(place));
+            let fired = timer
+                .as_ref()
+                .map(|(seat, timer, fired, _)| Claim::Fired(*seat, (*timer).to_owned(), *fired));
             let timer = timer.map_or_else(String::new, |(_, timer, fired, _)| {
                 format!(" Its timer {timer} had fired meanwhile, at step {fired}.")
             });
+            let mut claims = each(votes.iter().copied(), |copy| Claim::Late(copy, *step));
+            claims.extend(fired);
             let votes = self.sent_at(votes);
-            lines.push(format!("{votes} had not reached {seat} when it decided, at step {step}.{timer}"));
+            let text = format!("{votes} had not reached {seat} when it decided, at step {step}.{timer}");
+            lines.push(Line::new(text, claims));
         }
         lines.extend(timers.into_iter().map(|(seat, timer, step, copies)| {
+            let mut claims = each(copies.iter().copied(), |copy| Claim::Late(copy, step));
+            claims.push(Claim::Fired(seat, timer.to_owned(), step));
             let copies = self.sent_at(&copies);
-            format!("The timer {timer} of {seat} fired at step {step}, when {copies} had not reached it.")
+            let text = format!(
+                "The timer {timer} of {seat} fired at step {step}, when {copies} had not reached it."
+            );
+            Line::new(text, claims)
         }));
         lines
     }
 
     /// Why somebody did not decide what others did.
-    pub(super) fn late_reasons(&self) -> Vec<String> {
+    pub(super) fn late_reasons(&self) -> Vec<Line> {
         let late = self.too_late();
-        let words = late.iter().map(|Late { seat, votes, value, slot, .. }| {
+        let words = late.iter().map(|Late { seat, step, votes, value, slot }| {
             let kind = votes[0].kind.to_uppercase();
             let senders: BTreeSet<SeatName> = votes.iter().map(|copy| copy.src).collect();
             let senders = and(senders);
-            format!(
-                "{seat} had not decided {value} in slot {slot} before: the {kind}s of {senders}, with which it could have, \
-                 were late."
+            let within = self.within(*slot);
+            Line::new(
+                format!(
+                    "{seat} had not decided {value} {within} before: the {kind}s of {senders}, with which it could have, \
+                     were late."
+                ),
+                each(votes.iter().copied(), |copy| Claim::Late(copy, *step)),
             )
         });
         words.collect()

@@ -3,7 +3,7 @@
 use turncoat_core::part::Change;
 use turncoat_core::record::{Falsehood, SentCopy};
 
-use super::read::Run;
+use super::read::{Run, kind};
 use super::words::and;
 
 /// What a lie changed in one part of a message.
@@ -23,7 +23,15 @@ impl Run {
         match copy.lie.as_ref()? {
             Falsehood::MadeUp => Some("made up".to_owned()),
             Falsehood::Garbage => Some("bytes that do not decode".to_owned()),
-            Falsehood::Changed(changes) => Some(self.changes(changes, &self.names.short(&copy.text))),
+            Falsehood::Changed(changes) => {
+                let words = self.changes(changes, &self.names.short(&copy.text));
+                // The same fields under another name.
+                let other = kind(copy).to_uppercase();
+                let retitled = !kind(copy).eq_ignore_ascii_case(copy.kind);
+                let retitled = retitled.then(|| format!("{other} instead of {}", copy.kind.to_uppercase()));
+                let words = retitled.into_iter().chain(Some(words).filter(|words| !words.is_empty()));
+                Some(words.collect::<Vec<_>>().join(", "))
+            }
         }
     }
 

@@ -11,19 +11,21 @@
 //! | says what is wrong with a decision, or with a message that crashes a node | `rules.rs` |
 //! | says what everybody waits for | `stuck.rs` |
 //! | says which deviations are to blame | `deviations.rs`; where they act `acts.rs` |
+//! | is what a sentence claims, as data | `claim.rs` |
 //! | puts sections in order | `story.rs` |
 //! | is the chart as data | `chart.rs`; what of it matters `focus.rs` |
 //! | is for those who look on while a run is made | `board.rs` |
 //! | prints it | `text.rs`, `svg.rs` (with `pen.rs`), `mermaid.rs` |
 
-use turncoat_core::outcome::{Outcome, Violation};
+use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Scenario, ScenarioError};
+use turncoat_core::scenario::{Lasso, Scenario, ScenarioError};
 
 mod acts;
 mod blame;
 mod board;
 mod chart;
+mod claim;
 mod deviations;
 mod faces;
 mod focus;
@@ -46,11 +48,13 @@ mod words;
 
 pub use board::{Board, Decided};
 pub use chart::{Arrow, Chart, Item, Lifeline, Mark, Sign};
+pub use claim::Claim;
 pub use story::Section;
-use story::WIDTH;
+use story::{Part, WIDTH};
 
+use crate::lasso::{self, Verdict};
 use deviations::Deviations;
-use read::Run;
+use read::{Lap, Run};
 
 /// A scenario explained.
 #[derive(Clone, Debug)]
@@ -71,7 +75,12 @@ impl Explanation {
     pub fn of(entry: &Entry, scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut runner = entry.runner();
         let (outcome, recording) = runner.record(scenario)?;
-        let run = Run::new(entry, scenario, outcome, recording);
+        let mut run = Run::new(entry, scenario, outcome, recording);
+        let stuck =
+            run.violation.as_ref().is_some_and(|violation| violation.property == Property::Termination);
+        if stuck && let Verdict::Lasso(Lasso { from, to, .. }, proof) = lasso::find(entry, scenario)? {
+            run.lap = Some(Lap { from, to, views: proof.views });
+        }
         let deviations = Deviations::of(&run, &mut *runner)?;
         Ok(Self { run, deviations, known: None, whole: false, whole_by: None })
     }
@@ -109,12 +118,34 @@ impl Explanation {
         words::capitalised(&self.run.violated())
     }
 
-    /// The story, section by section.
-    pub fn sections(&self) -> Vec<Section> {
-        self.run.sections(&self.deviations, self.known.as_ref(), &self.drawing())
+    /// What happened, in a few sentences: why, who lied to whom, and what is wrong with the protocol.
+    pub fn summary(&self) -> Vec<String> {
+        let lines = self.run.in_brief(&self.deviations, self.known.as_ref());
+        lines.into_iter().map(|line| line.text).collect()
     }
 
-    /// The story, for the terminal.
+    /// The summary, for the terminal.
+    pub fn short(&self) -> String {
+        let lines = [self.violated()].into_iter().chain(self.summary());
+        lines.flat_map(|line| words::wrapped(&line, WIDTH)).map(|line| line + "\n").collect()
+    }
+
+    /// The whole story, section by section.
+    pub fn sections(&self) -> Vec<Section> {
+        self.parts().into_iter().map(Section::from).collect()
+    }
+
+    /// What the story claims has happened, paragraph by paragraph.
+    pub fn claims(&self) -> Vec<(String, Vec<Claim>)> {
+        let lines = self.parts().into_iter().flat_map(|part| part.lines);
+        lines.map(|line| (line.text, line.claims)).collect()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.run.parts(&self.deviations, self.known.as_ref(), &self.drawing())
+    }
+
+    /// The whole story, for the terminal.
     pub fn story(&self) -> String {
         let sections: Vec<String> = self.sections().iter().map(Section::print).collect();
         format!("{}\n\n{}", words::wrapped(&self.violated(), WIDTH).join("\n"), sections.join("\n"))
@@ -127,7 +158,7 @@ impl Explanation {
         chart.labelled(&self.run.names)
     }
 
-    /// The chart, as text.
+    /// The chart, as text, which goes with the story.
     pub fn chart(&self) -> String {
         let drawing = self.drawing();
         let all = self.whole_by.as_ref().filter(|_| drawing.left_out.is_some());

@@ -5,45 +5,52 @@ use turncoat_core::ids::SeatName;
 use turncoat_core::record::{Arrival, Falsehood, Loss, What};
 
 use super::blame::{Group, LINES, more};
+use super::claim::{Claim, Line, each};
 use super::read::{Run, received};
 use super::words::and;
 
 impl Run {
     /// What the network did up to the violation, a line each.
-    pub(super) fn network(&self) -> Vec<String> {
+    pub(super) fn network(&self) -> Vec<Line> {
         let last = self.last_step();
-        let mut lines = self.splits();
+        let mut lines: Vec<Line> = self.splits().into_iter().map(Line::from).collect();
         let lost = self.groups(|copy| match copy.arrival {
             Arrival::Lost { step, by } => step <= last && by == Loss::Network,
             _ => false,
         });
         if !lines.is_empty() && lost.len() > LINES / 2 {
             let all: usize = lost.iter().map(Vec::len).sum();
-            lines.push(format!("So {all} messages were lost, the first at step {}.", lost[0][0].sent));
+            let of = and(lost.iter().flatten().map(|copy| copy.src));
+            let text =
+                format!("{all} messages of {of} were lost, the first sent at step {}.", lost[0][0].sent);
+            lines.push(Line::new(text, each(lost.iter().flatten().copied(), Claim::Lost)));
         } else {
-            lines.extend(lost.iter().take(LINES).map(|group| self.fared(group, "was lost")));
-            lines.extend(more(&lost, "messages lost"));
+            lines.extend(lost.iter().take(LINES).map(|group| self.fared(group, "was lost", Claim::Lost)));
+            lines.extend(more(&lost, "messages lost").map(Line::from));
         }
         let garbled = self.groups(|copy| copy.lie == Some(Falsehood::Garbage));
-        lines.extend(garbled.iter().take(LINES).map(|group| self.fared(group, "was garbled on its way")));
+        let garble = |group: &Group<'_>| self.fared(group, "was garbled on its way", Claim::Delayed);
+        lines.extend(garbled.iter().take(LINES).map(garble));
         let held = self.groups(|copy| copy.held);
-        lines.extend(held.iter().take(LINES).map(|group| self.fared(group, &until(group, last))));
-        lines.extend(more(&held, "messages held back"));
+        let hold = |group: &Group<'_>| self.fared(group, &until(group, last), Claim::Delayed);
+        lines.extend(held.iter().take(LINES).map(hold));
+        lines.extend(more(&held, "messages held back").map(Line::from));
         let late = self.lateness();
         if lines.is_empty() {
             let alone = self.scenario.adversary.byzantine.is_empty() && self.mishaps().is_empty();
             lines.push(
                 match (late.is_empty(), alone) {
                     (true, true) => {
-                        "Nothing was lost, garbled or held back, and nobody lied: all that matters is the order of events."
+                        "Nothing was lost, garbled or held back, and nobody lied. Only the order of events matters."
                     }
                     (true, false) => "Nothing was lost, garbled or held back.",
                     (false, _) => "Nothing was lost or garbled, but messages were late:",
                 }
-                .to_owned(),
+                .to_owned()
+                .into(),
             );
         }
-        lines.extend(late.into_iter().map(|line| format!("- {line}")));
+        lines.extend(late.into_iter().map(|line| line.map(|line| format!("- {line}"))));
         lines
     }
 

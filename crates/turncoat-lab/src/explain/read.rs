@@ -1,7 +1,9 @@
 //! Reading a recorded run: who decided what on whose votes, who heard what, and where values came from.
 
+use turncoat_core::client::Request;
+use turncoat_core::grounds::{Ballot, Grounds, Subject};
 use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot, View};
+use turncoat_core::ids::{NodeId, SeatName, Slot, View};
 use turncoat_core::node::Cluster;
 use turncoat_core::outcome::{Outcome, Property, Violation};
 use turncoat_core::record::{Arrival, Recording, SentCopy, What};
@@ -20,6 +22,17 @@ pub(super) struct Run {
     pub(super) names: Names,
     /// The violation that the story is about, if there is one.
     pub(super) violation: Option<Violation>,
+    /// The part that repeats for ever, where that is proved.
+    pub(super) lap: Option<Lap>,
+}
+
+/// A part of a run after which everything is as it was before it, but for names and numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lap {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// So many views later.
+    pub(super) views: u32,
 }
 
 /// A decision.
@@ -28,20 +41,20 @@ pub(super) struct Decision {
     pub(super) seat: SeatName,
     pub(super) slot: Slot,
     pub(super) id: Digest,
-    pub(super) voters: NodeSet,
+    pub(super) requests: Vec<Request>,
+    pub(super) grounds: Grounds,
     pub(super) step: u64,
     /// The name of the value.
     pub(super) value: String,
 }
 
-/// The votes behind a decision, as far as messages show them.
+/// The votes behind a decision: those that the protocol says it counted, as far as messages show them.
 #[derive(Clone, Debug)]
-pub(super) struct Ballot<'a> {
+pub(super) struct Poll<'a> {
     pub(super) decision: &'a Decision,
-    /// Their kind, if the decider heard them itself; others heard of them in a certificate.
-    pub(super) kind: Option<&'static str>,
-    pub(super) view: View,
-    /// What the decider heard, by voter; of itself what it told others.
+    pub(super) ballot: Ballot,
+    /// The messages with the votes, by voter. If the decider collected votes itself, those that it got, and of itself what it
+    /// told others; else what the voters sent to anybody.
     pub(super) votes: Vec<(NodeId, Vec<&'a SentCopy>)>,
 }
 
@@ -49,13 +62,15 @@ impl Run {
     pub(super) fn new(entry: &Entry, scenario: &Scenario, outcome: Outcome, recording: Recording) -> Self {
         let names = Names::of(&recording);
         let violation = chosen(scenario, &outcome).cloned();
-        Self { entry: entry.clone(), scenario: scenario.clone(), outcome, recording, names, violation }
+        let (entry, scenario) = (entry.clone(), scenario.clone());
+        Self { entry, scenario, outcome, recording, names, violation, lap: None }
     }
 
     pub(super) fn cluster(&self) -> Cluster {
         let spec = &self.scenario.cluster;
         let leaders = spec.leaders.clone();
-        Cluster { n: spec.n, f: spec.f, clients: spec.clients, leaders, ..Cluster::default() }
+        let trust = spec.trust.sets(spec.n).unwrap_or_default();
+        Cluster { n: spec.n, f: spec.f, clients: spec.clients, leaders, trust }
     }
 
     pub(super) fn quorum(&self) -> usize {
@@ -64,6 +79,27 @@ impl Run {
 
     pub(super) fn leader(&self, view: View) -> NodeId {
         (self.entry.leader)(view, &self.cluster())
+    }
+
+    /// A view, as the protocol calls it.
+    pub(super) fn view(&self, view: View) -> String {
+        (self.entry.view_name)(view)
+    }
+
+    /// `in view 3`, `at height 1, round 0`.
+    pub(super) fn during(&self, view: View) -> String {
+        let name = self.view(view);
+        format!("{} {name}", if name.starts_with("height") { "at" } else { "in" })
+    }
+
+    /// A slot, as the protocol calls it.
+    pub(super) fn slot(&self, slot: Slot) -> String {
+        format!("{} {slot}", self.entry.slot)
+    }
+
+    /// Where something was decided.
+    pub(super) fn within(&self, slot: Slot) -> String {
+        slot.within(self.entry.slot)
     }
 
     /// Whether anybody got into a later view than the first.
@@ -89,8 +125,9 @@ impl Run {
     /// All decisions, in order.
     pub(super) fn decisions(&self) -> Vec<Decision> {
         let decision = |event: &turncoat_core::record::Event| match event.what {
-            What::Commit { seat, slot, id, voters, .. } => {
-                Some(Decision { seat, slot, id, voters, step: event.step, value: self.names.value(id) })
+            What::Commit { seat, slot, id, grounds, ref requests } => {
+                let (requests, value) = (requests.clone(), self.names.value(id));
+                Some(Decision { seat, slot, id, requests, grounds, step: event.step, value })
             }
             _ => None,
         };
@@ -114,84 +151,62 @@ impl Run {
         copy.slot.is_none() || slot.is_none() || copy.slot == slot
     }
 
-    /// Whether a message may be a vote in a decision. Without a slot it must name the value.
-    fn is_vote(&self, copy: &SentCopy, decision: &Decision) -> bool {
-        let names = || {
-            stands_in(&copy.text, &decision.id.to_string())
-                || self.named(copy).contains(&decision.value.as_str())
-        };
-        let about = if copy.slot.is_some() { copy.slot == Some(decision.slot) } else { names() };
-        copy.round.is_some() && !copy.view_change && decision.voters.contains(copy.src.node) && about
+    /// Whether a message carries one of these votes: by its kind, its view, and what it is about.
+    fn is_vote(copy: &SentCopy, decision: &Decision, ballot: &Ballot) -> bool {
+        let view = ballot.view.is_none_or(|view| copy.round.is_some_and(|key| key.view == view));
+        if !view || !kind(copy).eq_ignore_ascii_case(ballot.kind) {
+            return false;
+        }
+        let names = |id: Digest| stands_in(&copy.text, &id.to_string());
+        match (ballot.subject, copy.slot) {
+            (Subject::Value, Some(slot)) => slot == decision.slot,
+            (Subject::Value, None) => {
+                let text = |it: &Request| format!("{}#{}:{}", it.client, it.ts, it.op);
+                let asked = |it: &Request| names(it.digest()) || stands_in(&copy.text, &text(it));
+                names(decision.id) || decision.requests.iter().any(asked)
+            }
+            (Subject::Upto(upto), slot) => slot.is_none_or(|slot| slot == upto),
+            (Subject::Block(block), _) => names(block),
+        }
     }
 
-    /// The votes behind a decision: messages of the last kind that its voters sent about the slot, in one view.
-    pub(super) fn ballot<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
-        let Decision { seat, voters, step, .. } = *decision;
-        let mut heard = self.received(seat, step);
-        heard.retain(|copy| self.is_vote(copy, decision));
-        let sent =
-            self.recording.copies.iter().filter(|copy| copy.sent <= step && self.is_vote(copy, decision));
-        let round = |copy: &SentCopy| copy.round.map(|key| (key.view, key.phase, copy.kind));
-        let heard_in = |wanted: (View, u8, &str)| {
-            let same = heard.iter().filter(move |copy| round(copy) == Some(wanted));
-            same.map(|copy| copy.src.node).collect::<NodeSet>().len()
+    /// The votes behind a decision, if the protocol says in which messages they came.
+    pub(super) fn poll<'a>(&'a self, decision: &'a Decision) -> Option<Poll<'a>> {
+        let ballot = *decision.grounds.ballot()?;
+        let Decision { seat, step, grounds, .. } = *decision;
+        let certificate = matches!(grounds, Grounds::Certificate(_));
+        let votes = self.recording.copies.iter();
+        let votes: Vec<&SentCopy> =
+            votes.filter(|copy| copy.sent <= step && Self::is_vote(copy, decision, &ballot)).collect();
+        let heard = |copy: &SentCopy| copy.dst == seat && received(copy).is_some_and(|at| at <= step);
+        let of = |voter: NodeId| {
+            let sent = votes.iter().copied().filter(|copy| copy.src.node == voter);
+            if voter == seat.node || certificate {
+                let own = sent.filter(|copy| voter != seat.node || copy.src == seat);
+                return own.last().into_iter().collect();
+            }
+            let direct: Vec<&SentCopy> = sent.clone().filter(|copy| heard(copy)).collect();
+            // Others may have passed it on.
+            let passed = |copy: &&SentCopy| votes.iter().any(|other| heard(other) && other.text == copy.text);
+            if direct.is_empty() { sent.filter(passed).last().into_iter().collect() } else { direct }
         };
-        // The highest phase of the latest view that most of the voters have spoken in.
-        let rounds = heard.iter().filter_map(|copy| round(copy));
-        let best = rounds.max_by_key(|&(view, phase, kind)| (heard_in((view, phase, kind)), view, phase));
-        let others = voters.iter().filter(|voter| *voter != seat.node).count();
-        let Some(best) = best.filter(|&best| heard_in(best) >= others) else {
-            return self.certified(decision);
-        };
-        let of_round = |copy: &&SentCopy| round(copy) == Some(best);
-        let of = |voter: NodeId| match voter == seat.node {
-            true => sent.clone().filter(of_round).rfind(|copy| copy.src == seat).into_iter().collect(),
-            false => heard.iter().copied().filter(|copy| copy.src.node == voter).filter(of_round).collect(),
-        };
-        let votes = voters.iter().map(|voter| (voter, of(voter))).collect();
-        Ballot { decision, kind: Some(best.2), view: best.0, votes }
+        let votes = ballot.voters.iter().map(|voter| (voter, of(voter))).collect();
+        Some(Poll { decision, ballot, votes })
     }
 
     /// Those who voted for a decision; of a liar with two faces the one that was heard.
     pub(super) fn voters(&self, decision: &Decision) -> Vec<SeatName> {
+        let faces = self.recording.standings.iter().any(|standing| standing.seat.instance.is_some());
+        let poll = if faces { self.poll(decision) } else { None };
         let heard = |voter: NodeId| {
-            let faces = self.recording.standings.iter().filter(|standing| standing.seat.node == voter);
-            if faces.count() < 2 {
-                return None;
-            }
-            let copies = self
-                .recording
-                .copies
-                .iter()
-                .filter(|copy| copy.src.node == voter && copy.dst == decision.seat);
-            let mut votes = copies.filter(|copy| received(copy).is_some_and(|step| step <= decision.step));
-            votes.rfind(|copy| self.is_vote(copy, decision)).map(|vote| vote.src)
+            let votes = &poll.as_ref()?.votes.iter().find(|(other, _)| *other == voter)?.1;
+            votes.last().map(|vote| vote.src)
         };
         let name = |voter: NodeId| match voter == decision.seat.node {
             true => decision.seat,
             false => heard(voter).unwrap_or_else(|| voter.into()),
         };
-        decision.voters.iter().map(name).collect()
-    }
-
-    /// The votes behind a decision of somebody who saw their certificate only: messages of the kind that most voters sent.
-    fn certified<'a>(&'a self, decision: &'a Decision) -> Ballot<'a> {
-        let sent = self
-            .recording
-            .copies
-            .iter()
-            .filter(|copy| copy.sent <= decision.step && self.is_vote(copy, decision));
-        let senders = |kind: &str| {
-            let same = sent.clone().filter(|copy| copy.kind == kind);
-            same.map(|copy| copy.src.node).collect::<NodeSet>().len()
-        };
-        let kind = sent.clone().map(|copy| copy.kind).max_by_key(|kind| senders(kind));
-        let last =
-            |voter: NodeId| sent.clone().rfind(|copy| copy.src.node == voter && Some(copy.kind) == kind);
-        let votes: Vec<(NodeId, Vec<&SentCopy>)> =
-            decision.voters.iter().map(|voter| (voter, last(voter).into_iter().collect())).collect();
-        let views = votes.iter().flat_map(|(_, votes)| votes).filter_map(|copy| Some(copy.round?.view));
-        Ballot { decision, kind: None, view: views.max().unwrap_or_default(), votes }
+        decision.grounds.voters().iter().map(name).collect()
     }
 
     /// The values that a message names.
@@ -209,6 +224,11 @@ impl Run {
             Some((first, last)) => Some((first.min(view), last.max(view))),
         })
     }
+}
+
+/// The kind that its receiver reads: a liar may have changed it.
+pub(super) fn kind(copy: &SentCopy) -> &str {
+    copy.text.split(' ').next().unwrap_or_default()
 }
 
 /// When a message was handed over, if it was.

@@ -5,12 +5,13 @@ use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Change;
 use turncoat_core::record::{Falsehood, SentCopy};
 
+use super::claim::{Claim, Line, each};
 use super::read::{Decision, Run, received};
-use super::words::and;
+use super::words::{and, capitalised};
 
 impl Run {
     /// The decisions that a replica should not have made.
-    pub(super) fn integrity(&self, violation: &Violation) -> Vec<String> {
+    pub(super) fn integrity(&self, violation: &Violation) -> Vec<Line> {
         let seats: Vec<SeatName> = self.recording.standings.iter().map(|standing| standing.seat).collect();
         let seats = seats.into_iter().filter(|seat| violation.nodes.contains(&seat.node));
         let decisions = self.decisions();
@@ -25,26 +26,39 @@ impl Run {
                     let missing = self.left_out(last);
                     let others: Vec<&Decision> =
                         decisions.iter().filter(|d| d.slot == missing && d.step <= violation.step).collect();
-                    lines.push(format!(
-                        "Slot {missing} comes before it, and {seat} had not decided that one. {}",
+                    let slot = self.slot(missing);
+                    let text = format!(
+                        "{} comes before it, and {seat} had not decided that one. {}",
+                        capitalised(&slot),
                         match others.first() {
                             Some(first) =>
                                 format!("{} had: {}.", and(others.iter().map(|d| d.seat)), first.value),
                             None => "Nobody had.".to_owned(),
                         }
-                    ));
+                    );
+                    let claim = |d: &&Decision| {
+                        let Decision { seat, slot, id, step, .. } = **d;
+                        Claim::Decided { seat, slot, id, step, grounds: None }
+                    };
+                    let mut claims: Vec<Claim> = others.iter().map(claim).collect();
+                    claims.push(Claim::Undecided(seat, Some(missing), violation.step));
+                    lines.push(Line::new(text, claims));
                     let heard = self.heard(seat, Some(missing), violation.step);
                     match heard.is_empty() {
-                        true => lines.push(format!("About slot {missing} {seat} had heard nothing.")),
-                        false => lines
-                            .push(format!("About slot {missing} {seat} had heard: {}.", heard.join("; "))),
+                        true => lines.push(format!("About {slot} {seat} had heard nothing.").into()),
+                        false => lines.push(
+                            Line::joined(heard, "; ")
+                                .map(|heard| format!("About {slot} {seat} had heard: {heard}.")),
+                        ),
                     }
                     lines.extend(self.late_reasons());
                 }
                 "twice" => {
                     let first = own.iter().find(|d| d.slot == last.slot).copied().unwrap_or(last);
                     lines.extend([self.decided(first), self.decided(last)]);
-                    lines.extend(self.in_common(&self.ballot(first), &self.ballot(last)));
+                    if let (Some(first), Some(last)) = (self.poll(first), self.poll(last)) {
+                        lines.extend(self.in_common(&first, &last));
+                    }
                     lines.extend(self.origin(&last.value, last.slot));
                 }
                 _ => {
@@ -65,7 +79,7 @@ impl Run {
     }
 
     /// Where a value came from that nobody had asked for.
-    pub(super) fn invented(&self, violation: &Violation) -> Vec<String> {
+    pub(super) fn invented(&self, violation: &Violation) -> Vec<Line> {
         let decisions = self.decisions();
         let decided = decisions.iter().filter(|d| d.step == violation.step && Some(d.slot) == violation.slot);
         let mut lines = Vec::new();
@@ -75,27 +89,33 @@ impl Run {
         }
         let asked: Vec<String> =
             self.recording.requests.iter().map(|request| self.names.request(request)).collect();
-        lines.push(format!("Clients had asked for {} only.", and(asked)));
+        if asked.is_empty() {
+            lines.push("Nobody had asked for anything.".to_owned().into());
+        } else {
+            lines.push(format!("Only {} had been asked for.", and(asked)).into());
+        }
         lines
     }
 
     /// Who named a value for a slot first.
-    fn origin(&self, value: &str, slot: Slot) -> Option<String> {
+    fn origin(&self, value: &str, slot: Slot) -> Option<Line> {
         let proposed = |copy: &&SentCopy| {
             copy.round.is_some() && Self::is_about(copy, Some(slot)) && self.named(copy).contains(&value)
         };
         let first = self.recording.copies.iter().find(proposed)?;
         let lie = self.lie(first).map(|lie| format!(", a lie: {lie}")).unwrap_or_default();
-        Some(format!(
-            "The first to name {value} for slot {slot} was {} at step {}: {}{lie}.",
+        let text = format!(
+            "The first to name {value} for {} was {} at step {}: {}{lie}.",
+            self.slot(slot),
             first.src,
             first.sent,
             self.names.short(&first.text)
-        ))
+        );
+        Some(Line::new(text, each([first], Claim::Sent)))
     }
 
     /// What happened in the event of the violation.
-    pub(super) fn last_straw(&self, violation: &Violation) -> Vec<String> {
+    pub(super) fn last_straw(&self, violation: &Violation) -> Vec<Line> {
         let last = self.recording.copies.iter().find(|copy| received(copy) == Some(violation.step));
         let straw = last.map(|copy| {
             let lie = match (&copy.lie, self.lie(copy)) {
@@ -108,33 +128,38 @@ impl Run {
                 .round
                 .filter(|key| crashed && copy.view_change && self.leader(key.view) != copy.src.node);
             let leads = leads.map(|key| {
-                format!(" View {} is led by {}, not by {}.", key.view, self.leader(key.view), copy.src)
+                let view = capitalised(&self.view(key.view));
+                format!(" {view} is led by {}, not by {}.", self.leader(key.view), copy.src)
             });
-            format!(
+            let text = format!(
                 "At step {} {} received {} of {}.{lie}{}",
                 violation.step,
                 copy.dst,
                 self.names.short(&copy.text),
                 copy.src,
                 leads.unwrap_or_default()
-            )
+            );
+            Line::new(text, each([copy], |copy| Claim::Received(copy, violation.step)))
         });
-        let mut lines: Vec<String> = straw.into_iter().collect();
+        let mut lines: Vec<Line> = straw.into_iter().collect();
         let empty = |change: &&Change| change.is == "[]";
         let empty = match last.and_then(|copy| copy.lie.as_ref()) {
             Some(Falsehood::Changed(changes)) => changes.iter().find(empty),
             _ => None,
         };
         let empty = empty.map_or_else(String::new, |change| format!(" What is empty is {}.", change.field));
-        lines.push(format!("Then {}.{empty}", self.detail(violation)));
+        lines.push(format!("Then {}.{empty}", self.detail(violation)).into());
         // Who receives the same next fares no better.
         let same = |copy: &&SentCopy| {
             last.is_some_and(|last| (copy.src, copy.sent, &copy.text) == (last.src, last.sent, &last.text))
                 && received(copy).is_none_or(|step| step > violation.step)
         };
-        let next: Vec<SeatName> = self.recording.copies.iter().filter(same).map(|copy| copy.dst).collect();
-        lines
-            .extend((!next.is_empty()).then(|| format!("The same message was on its way to {}.", and(next))));
+        let next: Vec<&SentCopy> = self.recording.copies.iter().filter(same).collect();
+        lines.extend((!next.is_empty()).then(|| {
+            let text =
+                format!("The same message was on its way to {}.", and(next.iter().map(|copy| copy.dst)));
+            Line::new(text, each(next.iter().copied(), Claim::Sent))
+        }));
         lines
     }
 }

@@ -1,16 +1,17 @@
 //! The story: sections of sentences, in the order in which a reader asks.
 
 use serde::Serialize;
-use turncoat_core::ids::{NodeId, SeatName, Slot};
+use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot};
 use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::part::Letter;
 use turncoat_core::record::{Standing, What};
 
 use super::chart::Chart;
+use super::claim::{Claim, Line};
 use super::deviations::Deviations;
 use super::read::Run;
 use super::values::stands_in;
-use super::words::{and, capitalised, wrapped};
+use super::words::{and, wrapped};
 
 /// The most columns of a line.
 pub(super) const WIDTH: usize = 100;
@@ -24,11 +25,26 @@ pub struct Section {
     pub lines: Vec<String>,
 }
 
-impl Section {
-    fn new(title: &str, lines: Vec<String>) -> Self {
+/// A part of a story, with what it claims.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    title: String,
+    pub(super) lines: Vec<Line>,
+}
+
+impl Part {
+    fn new(title: &str, lines: Vec<Line>) -> Self {
         Self { title: title.to_owned(), lines }
     }
+}
 
+impl From<Part> for Section {
+    fn from(part: Part) -> Self {
+        Self { title: part.title, lines: part.lines.into_iter().map(|line| line.text).collect() }
+    }
+}
+
+impl Section {
     /// For the terminal.
     pub(super) fn print(&self) -> String {
         let lines = self.lines.iter().flat_map(|line| {
@@ -79,9 +95,19 @@ impl Run {
             own.filter(|d| Some(d.slot) == violation.slot).map(|d| d.value.as_str()).collect()
         };
         match (violation.property, violation.slot, violation.nodes.as_slice()) {
-            (Property::Agreement, Some(slot), &[one, two]) if in_slot(one).len() + in_slot(two).len() > 2 => {
-                let words = |node| format!("{node} decided {}", in_slot(node).join(" and then "));
-                format!("in slot {slot} {}, {}", words(one), words(two))
+            (Property::Agreement, Some(_), &[one, two]) if in_slot(one).len() + in_slot(two).len() > 2 => {
+                let values = self.names.rename(&violation.detail);
+                let before = |node| {
+                    let values = in_slot(node);
+                    let steps =
+                        decisions.iter().filter(|d| d.seat.node == node && Some(d.slot) == violation.slot);
+                    let steps: Vec<String> = steps
+                        .filter(|d| d.step <= violation.step)
+                        .map(|d| format!("{} (step {})", d.value, d.step))
+                        .collect();
+                    (values.len() > 1).then(|| format!("; {node} decided {}", steps.join(", then ")))
+                };
+                format!("{values}{}{}", before(one).unwrap_or_default(), before(two).unwrap_or_default())
             }
             (Property::Validity, Some(_), &[node]) => {
                 let detail = self.names.rename(&violation.detail);
@@ -98,62 +124,85 @@ impl Run {
     }
 
     /// The whole story.
-    pub(super) fn sections(
+    pub(super) fn parts(
         &self,
         deviations: &Deviations,
         known: Option<&(String, String)>,
         chart: &Chart,
-    ) -> Vec<Section> {
-        let mut sections = vec![
-            Section::new("In short", self.in_brief(deviations)),
-            Section::new("The setting", self.setting(deviations, known)),
-            Section::new(if self.lied_at_all() { "Who lied" } else { "Who is Byzantine" }, self.liars()),
-            Section::new("Stops and clocks", self.mishaps()),
-            Section::new("The network", self.network()),
-            Section::new("What the replicas saw", self.saw()),
+    ) -> Vec<Part> {
+        let mut parts = vec![
+            Part::new("In short", self.in_brief(deviations, known)),
+            Part::new("The setting", self.setting(deviations)),
+            Part::new(if self.lied_at_all() { "Who lied" } else { "Who is Byzantine" }, self.liars()),
+            Part::new("Stops and clocks", self.mishaps().into_iter().map(Line::from).collect()),
+            Part::new("The network", self.network()),
+            Part::new("What the replicas saw", self.saw()),
         ];
-        sections.extend(self.reason());
-        sections.retain(|section| !section.lines.is_empty());
+        parts.extend(self.reason());
+        parts.retain(|part| !part.lines.is_empty());
         let said: String =
-            sections.iter().flat_map(|section| &section.lines).map(|line| format!("{line}\n")).collect();
-        sections.insert(1, Section::new("How to read this", self.notation(&said, chart)));
-        sections
+            parts.iter().flat_map(|part| &part.lines).map(|line| format!("{}\n", line.text)).collect();
+        let notation = self.notation(&said, chart).into_iter().map(Line::from).collect();
+        parts.insert(1, Part::new("How to read this", notation));
+        parts
     }
 
-    /// Who did what, and what came of it, in two or three sentences.
-    fn in_brief(&self, deviations: &Deviations) -> Vec<String> {
-        let mut lines = self.liars_in_short();
-        if lines.is_empty() {
-            lines.push("Nobody lied.".to_owned());
-        }
+    /// What came of it and why, who lied to whom, and what is wrong with the protocol: a sentence or two each.
+    pub(super) fn in_brief(&self, deviations: &Deviations, known: Option<&(String, String)>) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
         match self.violation.as_ref().map(|violation| violation.property) {
             Some(Property::Agreement) => {
-                let why = self.conflicting().and_then(|(one, two)| self.in_short(&one, &two));
-                lines.push(why.unwrap_or_else(|| self.outcome_in_short()));
+                lines.extend(self.conflicting().map(|(one, two)| self.in_short(&one, &two)));
             }
             Some(Property::Termination) => {
-                lines.extend(self.clients_in_short());
-                lines.extend(self.laggards_in_short());
+                let loops = self.loops();
+                // Where a run goes in a circle, somebody waits for something new at each step.
+                let waits = if loops.is_some() { Vec::new() } else { self.clients_in_short() };
+                let why: Vec<Line> = loops.into_iter().chain(waits).chain(self.laggards_in_short()).collect();
+                lines.extend((!why.is_empty()).then(|| Line::joined(why, " ")));
             }
-            Some(_) | None => {
-                lines.push(self.outcome_in_short());
-                lines.extend(self.late_reasons());
+            Some(_) => {
+                let late = self.late_reasons();
+                lines.extend((!late.is_empty()).then(|| Line::joined(late, " ")));
             }
+            None => lines.push("Nothing was violated.".to_owned().into()),
         }
-        lines.extend(deviations.flaw());
-        vec![lines.join(" ")]
+        let liars = self.liars_in_short();
+        match liars.is_empty() {
+            true => lines.push("Nobody is Byzantine.".to_owned().into()),
+            false => lines.push(Line::joined(liars, " ")),
+        }
+        lines.extend(self.lists());
+        lines.extend(deviations.flaw().map(Line::from));
+        lines.extend(known.map(|(bug, title)| Line::from(format!("Matches known bug {bug}: {title}."))));
+        lines
     }
 
-    fn outcome_in_short(&self) -> String {
-        match &self.violation {
-            Some(violation) => format!("{}.", capitalised(&self.detail(violation))),
-            None => "Nothing was violated.".to_owned(),
+    /// Who trusts whom, where not all trust all.
+    fn lists(&self) -> Option<Line> {
+        if !self.has_lists() {
+            return None;
         }
+        let mut lists: Vec<(NodeSet, Vec<NodeId>)> = Vec::new();
+        let trust = self.cluster().trust;
+        for (i, list) in trust.iter().enumerate() {
+            match lists.iter_mut().find(|(known, _)| known == list) {
+                Some((_, nodes)) => nodes.push(NodeId::replica(i)),
+                None => lists.push((*list, vec![NodeId::replica(i)])),
+            }
+        }
+        let words = lists.iter().map(|(list, nodes)| {
+            format!("{} trust{} {}", and(nodes), if nodes.len() == 1 { "s" } else { "" }, and(list.iter()))
+        });
+        let text = format!("Trust lists: {}.", words.collect::<Vec<_>>().join("; "));
+        let claims = trust.iter().enumerate().map(|(i, list)| Claim::Trusts(NodeId::replica(i), *list));
+        Some(Line::new(text, claims.collect()))
     }
 
     fn notation(&self, said: &str, chart: &Chart) -> Vec<String> {
         let cluster = self.cluster();
         let clients = match cluster.clients {
+            _ if !self.has_clients() => String::new(),
             0 => String::new(),
             1 => ", c0 is the client".to_owned(),
             2 => ", c0 and c1 are the clients".to_owned(),
@@ -162,9 +211,10 @@ impl Run {
         let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
         let mut lines = vec![format!(
             "p0 to p{} are the replicas{clients}. A step is one event: a message is handed over, or a timer fires. \
-             A slot is a place in the log; a replica decides it when it executes a value there, which it should do once \
+             A {} is a place in the log; a replica decides it when it executes a value there, which it should do once \
              and for good.{}",
             cluster.n - 1,
+            self.entry.slot,
             match (legend.is_empty(), legend.iter().any(|line| line.contains("(digest "))) {
                 (true, _) => "",
                 (_, true) => " A value's name stands for the request, and for its digest:",
@@ -206,20 +256,23 @@ impl Run {
         lines
     }
 
-    fn setting(&self, deviations: &Deviations, known: Option<&(String, String)>) -> Vec<String> {
+    fn setting(&self, deviations: &Deviations) -> Vec<Line> {
         let cluster = self.cluster();
         let byzantine = self.scenario.adversary.byzantine;
         let liars = match byzantine.is_empty() {
             true => "nobody is".to_owned(),
             false => format!("{} {}", and(byzantine.iter()), if byzantine.len() == 1 { "is" } else { "are" }),
         };
+        // How many votes it takes is said of decisions that go by it.
+        let by_quorum =
+            self.decisions().iter().any(|d| d.grounds.ballot().is_some_and(|votes| votes.by_quorum));
+        let quorum = match by_quorum && !self.has_lists() {
+            true => format!(" A quorum is {} of {}.", self.quorum(), cluster.n),
+            false => String::new(),
+        };
         let mut lines = vec![format!(
-            "Protocol {} with n = {} replicas, of which f = {} may be Byzantine; {liars}. A quorum is {} of {}.",
-            self.scenario.protocol.name,
-            cluster.n,
-            cluster.f,
-            self.quorum(),
-            cluster.n
+            "Protocol {} with n = {} replicas, of which f = {} may be Byzantine; {liars}.{quorum}",
+            self.scenario.protocol.name, cluster.n, cluster.f,
         )];
         if self.scenario.adversary.crash_on_garbage {
             lines.push(
@@ -228,12 +281,10 @@ impl Run {
             );
         }
         if self.outcome.over_budget {
-            lines.push("More replicas are faulty than the protocol promises to bear.".to_owned());
+            lines.push("More replicas are faulty than the protocol promises to tolerate.".to_owned());
         }
+        lines.extend(self.preset());
         lines.extend(deviations.words());
-        if let Some((bug, title)) = known {
-            lines.push(format!("It looks like the known bug {bug}: {title}."));
-        }
         let others = self.outcome.violations.iter().filter(|other| Some(*other) != self.violation.as_ref());
         let (now, later): (Vec<&Violation>, Vec<&Violation>) =
             others.partition(|v| v.step <= self.last_step());
@@ -246,71 +297,79 @@ impl Run {
             let words: Vec<String> = words.collect();
             lines.extend((!words.is_empty()).then(|| format!("{title}: {}.", words.join("; "))));
         }
-        lines
+        lines.into_iter().map(Line::from).collect()
+    }
+
+    /// What a preset changes beside flags.
+    fn preset(&self) -> Option<String> {
+        let keys = self.entry.preset.iter().filter(|(key, _)| *key != "flags");
+        let keys: Vec<String> = keys.map(|(key, value)| format!("{key} = {value}")).collect();
+        let (name, protocol) = (self.entry.name, self.entry.protocol);
+        (!keys.is_empty()).then(|| format!("The preset {name} is {protocol} with {}.", and(keys)))
     }
 
     /// Those whom the violation is about in detail, the others by their decisions.
-    fn saw(&self) -> Vec<String> {
+    fn saw(&self) -> Vec<Line> {
         let last = self.last_step();
         let violation = self.violation.as_ref();
         let slot = violation.and_then(|violation| violation.slot);
         let concerned =
             |seat: SeatName| violation.is_some_and(|v| v.slot.is_some() && v.nodes.contains(&seat.node));
         let decisions = self.decisions();
-        let mut others: Vec<(String, Vec<String>)> = Vec::new();
-        let mut lines = Vec::new();
+        let mut others: Vec<(Line, Vec<String>)> = Vec::new();
+        let mut lines: Vec<Line> = Vec::new();
         let replicas = self.recording.standings.iter().filter(|standing| !standing.seat.node.is_client());
         for Standing { seat, .. } in replicas {
             let who = if self.is_byzantine(*seat) { format!("{seat} (Byzantine)") } else { seat.to_string() };
             let log = self.log(*seat, last);
             if !concerned(*seat) {
-                match others.iter_mut().find(|(known, _)| *known == log) {
-                    Some((_, seats)) => seats.push(who),
+                match others.iter_mut().find(|(known, _)| known.text == log.text) {
+                    Some((known, seats)) => {
+                        known.claims.extend(log.claims);
+                        seats.push(who);
+                    }
                     None => others.push((log, vec![who])),
                 }
                 continue;
             }
-            let slot_number = slot.unwrap_or(Slot(0));
+            let about = self.slot(slot.unwrap_or(Slot(0)));
             let mut own =
                 decisions.iter().filter(|d| d.seat == *seat && Some(d.slot) == slot && d.step <= last);
             let decision = own.next_back();
             let until = decision.map_or(last, |decision| decision.step);
             let mut heard = self.heard(*seat, slot, until);
             let news = if heard.is_empty() { "nothing that names a round." } else { "(by step):" };
-            lines.push(format!("{who} {log}. About slot {slot_number} it had heard {news}"));
+            lines.push(log.map(|log| format!("{who} {log}. About {about} it had heard {news}")));
             heard.extend(self.told(*seat, slot, until));
-            lines.extend(heard.into_iter().map(|line| format!("- {line}")));
+            lines.extend(heard.into_iter().map(|line| line.map(|line| format!("- {line}"))));
         }
-        lines.extend(others.into_iter().map(|(log, seats)| format!("{} {log}.", and(seats))));
+        lines.extend(others.into_iter().map(|(log, seats)| log.map(|log| format!("{} {log}.", and(seats)))));
         lines
     }
 
     /// Why, in the words that fit the property.
-    fn reason(&self) -> Vec<Section> {
+    fn reason(&self) -> Vec<Part> {
         let Some(violation) = &self.violation else {
-            return vec![Section::new(
+            return vec![Part::new(
                 "At the end",
-                [self.unanswered()].into_iter().chain(self.waiting()).collect(),
+                self.unanswered().into_iter().chain(self.waiting()).collect(),
             )];
         };
         match violation.property {
             Property::Agreement => {
                 let Some((one, two)) = self.conflicting() else { return Vec::new() };
                 let lines = self.disagreement(&one, &two);
-                vec![Section::new("Why they disagree", lines)]
+                vec![Part::new("Why they disagree", lines)]
             }
             Property::Termination => {
-                let end = [self.unanswered()].into_iter().chain(self.waiting()).collect();
-                vec![
-                    Section::new("Where it stands still", self.standstill()),
-                    Section::new("At the end", end),
-                ]
+                let end = self.unanswered().into_iter().chain(self.waiting()).collect();
+                vec![Part::new("Where it stands still", self.standstill()), Part::new("At the end", end)]
             }
-            Property::Integrity => vec![Section::new("Why", self.integrity(violation))],
-            Property::Validity => vec![Section::new("Why", self.invented(violation))],
-            Property::Crashed => vec![Section::new("Why", self.last_straw(violation))],
+            Property::Integrity => vec![Part::new("Why", self.integrity(violation))],
+            Property::Validity => vec![Part::new("Why", self.invented(violation))],
+            Property::Crashed => vec![Part::new("Why", self.last_straw(violation))],
             Property::ClientAgreement | Property::Custom => {
-                vec![Section::new("Why", self.last_straw(violation))]
+                vec![Part::new("Why", self.last_straw(violation))]
             }
         }
     }

@@ -30,7 +30,7 @@ impl Row<'_> {
 
 /// The chart as text.
 pub(super) fn print(chart: &Chart) -> String {
-    let mut text = format!("{}\n\n", wrapped(&chart.title, WIDTH).join("\n"));
+    let mut text = String::new();
     let names: Vec<String> = chart
         .lifelines
         .iter()

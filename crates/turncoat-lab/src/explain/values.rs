@@ -56,7 +56,13 @@ impl Names {
         // Where there are many, nobody looks digests up.
         let value = |(i, request): (usize, &Request)| {
             let text = format!("{}#{}:{}", request.client, request.ts, request.op);
-            let name = if few { char::from(b'A' + i as u8).to_string() } else { text.clone() };
+            // What a replica proposes on its own says whose it is.
+            let alone = || known.iter().filter(|other| other.op == request.op).count() == 1;
+            let name = match few {
+                true => char::from(b'A' + i as u8).to_string(),
+                false if !request.client.is_client() && alone() => request.op.to_string(),
+                false => text.clone(),
+            };
             let digest = request.digest().to_string();
             let mut copies = recording.copies.iter();
             let digested = few && copies.any(|copy| stands_in(&copy.text, &digest));
@@ -94,16 +100,11 @@ impl Names {
     pub(super) fn legend(&self) -> Vec<String> {
         let line = |Value { name, request, texts, digested, made_up_by }: &Value| {
             let Request { client, op, .. } = request;
-            // The upper bits tell the streams of a twin's instances apart.
-            let number = request.ts & 0xff_ffff;
             let digest = if *digested { format!(" (digest {})", texts[0]) } else { String::new() };
             match made_up_by {
                 Some(liar) if liar.node == *client => format!("{name} = \"{op}\", made up by {liar}{digest}"),
                 Some(liar) => format!("{name} = \"{op}\", made up by {liar} in the name of {client}{digest}"),
-                None if client.is_client() => {
-                    format!("{name} = request {number} of {client}, \"{op}\"{digest}")
-                }
-                None => format!("{name} = value {number} of {client}, \"{op}\"{digest}"),
+                None => format!("{name} = {}, \"{op}\"{digest}", request.name()),
             }
         };
         self.values.iter().take_while(|_| self.values.len() <= LETTERS).map(line).collect()

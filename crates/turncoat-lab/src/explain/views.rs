@@ -3,7 +3,8 @@
 use turncoat_core::ids::{NodeId, SeatName, Slot, View};
 use turncoat_core::record::SentCopy;
 
-use super::read::{Ballot, Run, received};
+use super::claim::{Claim, Line, each};
+use super::read::{Poll, Run, received};
 use super::words::and;
 
 /// How a later view took another value than the one decided before.
@@ -20,12 +21,12 @@ pub(super) struct Succession<'a> {
 
 impl Run {
     /// How a value came into a later view than the one in which another was decided.
-    pub(super) fn succession(&self, one: &Ballot<'_>, two: &Ballot<'_>) -> Option<Succession<'_>> {
-        let (early, late) = if one.view <= two.view { (one, two) } else { (two, one) };
-        if early.view == late.view {
+    pub(super) fn succession(&self, one: &Poll<'_>, two: &Poll<'_>) -> Option<Succession<'_>> {
+        let (first, second) = (one.ballot.view?, two.ballot.view?);
+        if first == second {
             return None;
         }
-        let view = late.view;
+        let (early, late, view) = if first < second { (one, two, second) } else { (two, one, first) };
         let (old, new) = (early.decision.value.clone(), late.decision.value.clone());
         let in_view = |copy: &&SentCopy| copy.round.is_some_and(|key| key.view == view);
         let copies = || self.recording.copies.iter().filter(in_view);
@@ -51,19 +52,20 @@ impl Run {
     }
 
     /// The same in sentences.
-    pub(super) fn later_view(&self, succession: &Succession<'_>) -> Vec<String> {
+    pub(super) fn later_view(&self, succession: &Succession<'_>) -> Vec<Line> {
         let Succession { old, new, view, slot, proposal, told } = succession;
         let sender = proposal.src;
         let message = self.names.short(&proposal.text);
         let leads = self.leads(sender.node, *view);
-        let mut lines = vec![format!(
-            "{new} came into view {view} by {sender}, {leads}: step {}, {message}.",
-            proposal.sent
+        let named = self.view(*view);
+        let mut lines = vec![Line::new(
+            format!("{new} came into {named} by {sender}, {leads}: step {}, {message}.", proposal.sent),
+            each([*proposal], Claim::Sent),
         )];
         if let Some(kind) = told.first().map(|copy| copy.kind.to_uppercase()) {
             let words = told.iter().map(|copy| {
                 let claims = self.names.claims(&copy.text).into_iter().map(|(value, view)| match view {
-                    Some(view) => format!("{value} of view {view}"),
+                    Some(view) => format!("{value} of {}", self.view(View(view))),
                     None => value.to_owned(),
                 });
                 let named = match claims.collect::<Vec<_>>() {
@@ -75,30 +77,41 @@ impl Run {
             });
             let words: Vec<String> = words.collect();
             let known = told.iter().any(|copy| self.named(copy).contains(&old.as_str()));
-            lines.push(format!(
+            let text = format!(
                 "From {kind}s a new leader learns what may have been decided before. {sender} went by these: {}.{}{}",
                 words.join("; "),
                 if known { String::new() } else { format!(" None of them tells of {old}.") },
                 match self.higher(succession) {
-                    Some((_, claimed, _)) => {
-                        let begun = if claimed < view.0 { String::new() } else {
-                            format!(" The claim cannot be true: view {claimed} had not begun.")
+                    Some((copy, claimed, _)) => {
+                        let begun = if claimed < view.0 {
+                            String::new()
+                        } else {
+                            format!(" The claim cannot be true: {} had not begun.", self.view(View(claimed)))
                         };
-                        format!(" The highest view wins, so {new} of view {claimed} was preferred to {old}.{begun}")
+                        let claimed = self.view(View(claimed));
+                        format!(
+                            " That of {} claims {new} for {claimed}, which is later than any claim for {old}.{begun}",
+                            copy.src
+                        )
                     }
                     None => String::new(),
                 }
-            ));
+            );
+            lines.push(Line::new(text, each(told.iter().copied(), Claim::Sent)));
         }
         let decisions = self.decisions();
         let own = decisions
             .iter()
             .find(|d| d.seat == sender && d.slot == *slot && d.value == *old && d.step < proposal.sent);
-        lines.extend(
-            own.filter(|_| self.is_correct(sender)).map(|own| {
-                format!("{sender} had itself decided {old} in slot {slot}, at step {}.", own.step)
-            }),
-        );
+        lines.extend(own.filter(|_| self.is_correct(sender)).map(|own| {
+            let claim =
+                Claim::Decided { seat: sender, slot: *slot, id: own.id, step: own.step, grounds: None };
+            let within = self.within(*slot);
+            Line::new(
+                format!("{sender} had itself decided {old} {within}, at step {}.", own.step),
+                vec![claim],
+            )
+        }));
         lines
     }
 
@@ -125,7 +138,7 @@ impl Run {
     }
 
     /// The same in a sentence.
-    pub(super) fn view_in_short(&self, succession: &Succession<'_>) -> String {
+    pub(super) fn view_in_short(&self, succession: &Succession<'_>) -> Line {
         let Succession { old, new, view, slot, proposal, told } = succession;
         let tells = told.iter().filter(|copy| self.named(copy).contains(&old.as_str()));
         let tells: Vec<SeatName> = tells.map(|copy| copy.src).collect();
@@ -136,13 +149,17 @@ impl Run {
             (.., Some((copy, view, lower))) => {
                 let lie = if copy.lie.is_some() { ", a lie," } else { "" };
                 format!(
-                    ": the {kind} of {}{lie} claims {new} for view {view}, the others claim {old} for view {lower} only",
-                    copy.src
+                    ": the {kind} of {}{lie} claims {new} for {}, the others claim {old} for {} only",
+                    copy.src,
+                    self.view(View(view)),
+                    self.view(View(lower))
                 )
             }
             _ => format!(", though it had {kind}s of {} that tell of {old}", and(&tells)),
         };
         let leader = proposal.src;
-        format!("{old} was decided in slot {slot}; in view {view} {leader} proposed {new} there{why}.")
+        let (within, view) = (self.within(*slot), self.during(*view));
+        let claims = each(told.iter().copied().chain([*proposal]), Claim::Sent);
+        Line::new(format!("{old} was decided {within}; {view} {leader} proposed {new} there{why}."), claims)
     }
 }

@@ -1,124 +1,260 @@
 //! Why correct replicas disagree: the votes behind two decisions, and those who are in both.
+//!
+//! What was counted is what the protocol says ([`Grounds`]); where it does not say, nothing is said here.
 
-use turncoat_core::ids::{NodeId, Slot, View};
+use turncoat_core::grounds::{Ballot, Grounds, Subject};
+use turncoat_core::hash::Digest;
+use turncoat_core::ids::{NodeId, NodeSet, Slot};
 use turncoat_core::record::SentCopy;
 
-use super::read::{Ballot, Decision, Run, received};
+use super::claim::{Claim, Line, each};
+use super::read::{Decision, Poll, Run, received};
 use super::words::{and, count};
 
 impl Run {
     /// The quorums of two decisions that differ, and how that can be.
-    pub(super) fn disagreement(&self, one: &Decision, two: &Decision) -> Vec<String> {
+    pub(super) fn disagreement(&self, one: &Decision, two: &Decision) -> Vec<Line> {
         let mut lines = vec![self.decided(one), self.decided(two)];
-        let (first, second, quorum) = (self.ballot(one), self.ballot(two), self.quorum());
-        for ballot in [&first, &second] {
-            if ballot.decision.voters.len() < quorum {
-                lines.push(self.too_few(ballot));
-            }
-        }
-        lines.extend(self.in_common(&first, &second));
-        let miscounted = [&first, &second].into_iter().filter_map(|ballot| self.miscounted(ballot));
-        let miscounted: Vec<String> = miscounted.collect();
+        let polls = [self.poll(one), self.poll(two)];
+        lines.extend(polls.iter().flatten().filter_map(|poll| self.too_few(poll)));
+        lines.extend(self.trust(one, two));
+        let miscounted: Vec<Line> = polls.iter().flatten().filter_map(|poll| self.miscounted(poll)).collect();
         let parting = miscounted.is_empty().then(|| self.parting(Some(one.slot))).flatten();
-        lines.extend(miscounted);
-        lines.extend(self.indistinct(&first, &second));
-        let succession = self.succession(&first, &second);
-        lines.extend(succession.iter().flat_map(|succession| self.later_view(succession)));
+        if let [Some(first), Some(second)] = &polls {
+            lines.extend(self.in_common(first, second));
+            lines.extend(miscounted);
+            lines.extend(self.indistinct(first, second));
+            let succession = self.succession(first, second);
+            lines.extend(succession.iter().flat_map(|succession| self.later_view(succession)));
+        } else {
+            lines.extend(miscounted);
+        }
         lines.extend(self.late_reasons());
         lines.extend(parting);
         lines
     }
 
     /// Those whose votes are behind two decisions.
-    pub(super) fn in_common(&self, one: &Ballot<'_>, two: &Ballot<'_>) -> Vec<String> {
+    pub(super) fn in_common(&self, one: &Poll<'_>, two: &Poll<'_>) -> Vec<Line> {
         let (quorum, n, f) = (self.quorum(), self.cluster().n, self.cluster().f);
-        let (first, second) = (one.decision.voters, two.decision.voters);
+        let (first, second) = (one.ballot.voters, two.ballot.voters);
         let both = first.and(second);
         let common = if both.is_empty() { "nobody".to_owned() } else { and(both.iter()) };
-        let enough = first.len().min(second.len()) >= quorum && 2 * quorum > n + f;
-        let miscounted = [one, two].into_iter().any(|ballot| !self.others(ballot).is_empty());
-        let mut lines = vec![match enough && !miscounted {
-            true => format!(
-                "Any two sets of {quorum} out of {n} replicas have a correct one in common, so that two values should not \
-                 both be decided. These two have {common} in common:"
-            ),
-            false => format!(
-                "The two sets of voters have {common} in common{}",
-                if both.is_empty() { "." } else { ":" }
-            ),
-        }];
-        let mut voters: Vec<(String, Vec<NodeId>)> = Vec::new();
+        let by_quorum = one.ballot.by_quorum && two.ballot.by_quorum && !self.has_lists();
+        let enough = first.len().min(second.len()) >= quorum && 2 * quorum > n + f && by_quorum;
+        let miscounted = [one, two].into_iter().any(|poll| !self.others(poll).is_empty());
+        let mut lines = vec![Line::new(
+            match enough && !miscounted {
+                true => format!(
+                    "Any two sets of {quorum} out of {n} replicas have a correct one in common, so two values should not \
+                     both be decided. These two have {common} in common:"
+                ),
+                false => format!(
+                    "The two sets of voters have {common} in common{}",
+                    if both.is_empty() { "." } else { ":" }
+                ),
+            },
+            vec![Claim::Common(first, second, both)],
+        )];
+        let mut voters: Vec<(Line, Vec<NodeId>)> = Vec::new();
         for voter in both.iter() {
-            let said = self.voted(voter, one, two);
-            match voters.iter_mut().find(|(known, _)| *known == said) {
-                Some((_, voters)) => voters.push(voter),
+            let Some(said) = self.voted(voter, one, two) else { continue };
+            match voters.iter_mut().find(|(known, _)| known.text == said.text) {
+                Some((known, voters)) => {
+                    voters.push(voter);
+                    known.claims.extend(said.claims);
+                }
                 None => voters.push((said, vec![voter])),
             }
         }
-        lines.extend(voters.iter().map(|(said, voters)| format!("- {} {said}.", and(voters))));
+        lines.extend(
+            voters.into_iter().map(|(said, voters)| said.map(|said| format!("- {} {said}.", and(voters)))),
+        );
         lines
     }
 
     /// The same in a sentence.
-    pub(super) fn in_short(&self, one: &Decision, two: &Decision) -> Option<String> {
-        let (first, second) = (self.ballot(one), self.ballot(two));
-        let miscounted = [&first, &second].into_iter().find_map(|ballot| {
-            let others = self.others(ballot);
-            let values = and(others.iter().map(|(_, value)| value));
-            let Decision { seat, value, .. } = ballot.decision;
-            (!others.is_empty()).then(|| format!("{seat} decided {value} on votes for {values}."))
+    pub(super) fn in_short(&self, one: &Decision, two: &Decision) -> Line {
+        let polls = [self.poll(one), self.poll(two)];
+        let miscounted = polls.iter().flatten().find_map(|poll| {
+            let line = self.miscounted(poll)?;
+            let values = and(self.others(poll).iter().map(|(_, value, _)| value));
+            let Decision { seat, value, .. } = poll.decision;
+            Some(line.map(|_| format!("{seat} decided {value} on votes for {values}.")))
         });
-        let quorum = self.quorum();
-        let few = [one, two].into_iter().filter(|decision| decision.voters.len() < quorum).map(|decision| {
-            let Decision { seat, value, .. } = decision;
-            let again = [&first, &second].into_iter().find(|ballot| ballot.decision.seat == *seat);
-            let again = again.map_or_else(String::new, |ballot| self.repeated(ballot));
-            format!("{seat} decided {value} on the votes of {} alone{again}", and(self.voters(decision)))
-        });
-        let few: Vec<String> = few.collect();
-        let few = (!few.is_empty()).then(|| format!("{}; a quorum is {quorum}.", and(few)));
-        let view = self.succession(&first, &second).map(|succession| self.view_in_short(&succession));
-        let mut words: Vec<String> =
-            miscounted.or(few).or(view).or_else(|| self.indistinct(&first, &second)).into_iter().collect();
-        words.extend(self.late_reasons());
-        (!words.is_empty()).then(|| words.join(" "))
+        let few = || {
+            let few = polls.iter().flatten().filter_map(|poll| {
+                let Decision { seat, value, .. } = poll.decision;
+                let line = self.too_few(poll)?;
+                let again = self.repeated(poll);
+                let voters = and(self.voters(poll.decision));
+                Some(line.map(|_| format!("{seat} decided {value} on the votes of {voters} alone{again}")))
+            });
+            let few: Vec<Line> = few.collect();
+            let quorum = self.quorum();
+            let text = and(few.iter().map(|line| &line.text));
+            (!few.is_empty())
+                .then(|| Line::joined(few, " ").map(|_| format!("{text}; a quorum is {quorum}.")))
+        };
+        let both = match &polls {
+            [Some(first), Some(second)] => Some((first, second)),
+            _ => None,
+        };
+        let why = miscounted
+            .or_else(few)
+            .or_else(|| self.trust(one, two))
+            .or_else(|| self.succession(both?.0, both?.1).map(|succession| self.view_in_short(&succession)))
+            .or_else(|| self.indistinct(both?.0, both?.1));
+        let mut lines: Vec<Line> = why.into_iter().collect();
+        lines.extend(self.late_reasons());
+        if lines.is_empty() {
+            lines.extend([self.decided(one), self.decided(two)]);
+        }
+        Line::joined(lines, " ")
     }
 
-    /// `At step 43 p2 decided B in slot 2, on the COMMITs of p1, p2 and p3 in view 0.`
-    pub(super) fn decided(&self, decision: &Decision) -> String {
-        let Decision { seat, slot, step, value, .. } = decision;
-        let (ballot, voters) = (self.ballot(decision), and(self.voters(decision)));
-        let votes = match ballot.kind {
-            Some(kind) => {
-                let view = if self.has_views() { format!(" in view {}", ballot.view) } else { String::new() };
-                format!("counting the {}s of {voters}{view}", kind.to_uppercase())
-            }
-            None => {
-                let heard =
-                    self.received(*seat, *step).into_iter().rfind(|copy| received(copy) == Some(*step));
-                let heard = heard
-                    .map(|copy| format!("when it heard {} of {}, ", self.names.short(&copy.text), copy.src));
-                format!("{}counting the votes of {voters}", heard.unwrap_or_default())
-            }
+    /// `At step 43 p2 decided B in slot 2, counting the COMMITs of p1, p2 and p3 in view 0.`
+    pub(super) fn decided(&self, decision: &Decision) -> Line {
+        let Decision { seat, slot, id, grounds, step, ref value, .. } = *decision;
+        let mut claims = vec![Claim::Decided { seat, slot, id, step, grounds: Some(grounds) }];
+        claims.extend(self.poll(decision).iter().flat_map(|poll| self.counted(poll)));
+        let within = self.within(slot);
+        let heard = self.received(seat, step).into_iter().rfind(|copy| received(copy) == Some(step));
+        let certificate = matches!(grounds, Grounds::Certificate(_));
+        let when = heard.filter(|_| certificate).map_or_else(String::new, |copy| {
+            claims.push(Claim::Received(Box::new(copy.clone()), step));
+            format!(", when it received {} of {}", self.names.short(&copy.text), copy.src)
+        });
+        let why = self.grounds(decision, &mut claims);
+        Line::new(format!("At step {step} {seat} decided {value} {within}{when}{why}."), claims)
+    }
+
+    /// What a decision rests on, in words.
+    fn grounds(&self, decision: &Decision, claims: &mut Vec<Claim>) -> String {
+        let voters = || and(self.voters(decision));
+        let votes = |ballot: &Ballot| {
+            let view = ballot.view.filter(|_| self.has_views());
+            let view = view.map_or_else(String::new, |view| format!(" {}", self.during(view)));
+            let about = match ballot.subject {
+                Subject::Value => String::new(),
+                Subject::Upto(slot) => format!(" for all up to {}", self.slot(slot)),
+                Subject::Block(id) => format!(" for {}, which extends it", self.names.value(id)),
+            };
+            format!("the {}s of {}{view}{about}", ballot.kind.to_uppercase(), voters())
         };
-        format!("At step {step} {seat} decided {value} in slot {slot}, {votes}.")
+        match decision.grounds {
+            Grounds::Unknown => String::new(),
+            Grounds::Voters(set) if set.is_empty() => String::new(),
+            Grounds::Voters(_) => format!(", counting {}", voters()),
+            Grounds::Votes(ballot) => format!(", counting {}", votes(&ballot)),
+            Grounds::Certificate(ballot) => format!(", on a certificate of {}", votes(&ballot)),
+            Grounds::Trusted { ballot, trusted, need } => {
+                let node = decision.seat.node;
+                claims.push(Claim::Trusts(node, trusted));
+                let list = and(trusted.iter());
+                format!(", counting {}: it trusts {list}, and needs {need} of them", votes(&ballot))
+            }
+            Grounds::Elapsed(ticks) => {
+                format!(", since nothing had contradicted it for {ticks} ticks after its vote")
+            }
+            Grounds::Ancestor(of) => {
+                let decisions = self.decisions();
+                let same = |d: &&Decision| d.seat == decision.seat && d.id == of;
+                let carrier = decisions.iter().find(|d| same(d) && d.step >= decision.step);
+                let carrier = carrier.map_or_else(String::new, |carrier| {
+                    let Decision { seat, slot, id, step, grounds, .. } = *carrier;
+                    claims.push(Claim::Decided { seat, slot, id, step, grounds: Some(grounds) });
+                    claims.extend(self.poll(carrier).iter().flat_map(|poll| self.counted(poll)));
+                    let when = match step == decision.step {
+                        true => "then".to_owned(),
+                        false => format!("at step {step}"),
+                    };
+                    format!(", which it decided {when}{}", self.grounds(carrier, claims))
+                });
+                format!(" as an ancestor of {}{carrier}", self.names.value(of))
+            }
+        }
+    }
+
+    /// The votes that were counted.
+    fn counted(&self, poll: &Poll<'_>) -> Vec<Claim> {
+        let Decision { seat, slot, step, .. } = *poll.decision;
+        let claim = |(voter, copies): &(NodeId, Vec<&SentCopy>)| {
+            let vote = Box::new((*copies.last()?).clone());
+            Some(Claim::Counted { decider: seat, slot, step, voter: *voter, vote })
+        };
+        poll.votes.iter().filter_map(claim).collect()
     }
 
     /// Fewer voters than a quorum.
-    fn too_few(&self, ballot: &Ballot<'_>) -> String {
-        let Decision { seat, voters, .. } = ballot.decision;
-        let (quorum, n) = (self.quorum(), self.cluster().n);
-        let voters = count(voters.len(), "replica", "replicas");
-        format!(
-            "{seat} had the votes of {voters} only{}; a quorum is {quorum} of {n}.",
-            self.repeated(ballot)
-        )
+    fn too_few(&self, poll: &Poll<'_>) -> Option<Line> {
+        let Decision { seat, .. } = poll.decision;
+        let (voters, quorum, n) = (poll.ballot.voters, self.quorum(), self.cluster().n);
+        let counts = poll.ballot.by_quorum && !self.has_lists();
+        (counts && voters.len() < quorum).then(|| {
+            let claims = self.repeats_of(poll).into_iter().chain([Claim::Few(voters, quorum)]).collect();
+            let voters = count(voters.len(), "replica", "replicas");
+            let again = self.repeated(poll);
+            Line::new(
+                format!("{seat} had the votes of {voters} only{again}; a quorum is {quorum} of {n}."),
+                claims,
+            )
+        })
+    }
+
+    /// Whether replicas trust some of the others only.
+    pub(super) fn has_lists(&self) -> bool {
+        let cluster = self.cluster();
+        cluster.trust.iter().any(|list| *list != cluster.replicas())
+    }
+
+    /// Two that trust different replicas, and whom they both trust.
+    fn trust(&self, one: &Decision, two: &Decision) -> Option<Line> {
+        let list = |decision: &Decision| match decision.grounds {
+            Grounds::Trusted { trusted, .. } => Some((decision.seat, trusted)),
+            Grounds::Ancestor(of) => {
+                let decisions = self.decisions();
+                let carrier = decisions.into_iter().find(|d| d.seat == decision.seat && d.id == of)?;
+                match carrier.grounds {
+                    Grounds::Trusted { trusted, .. } => Some((decision.seat, trusted)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let ((first, mine), (second, theirs)) = (list(one)?, list(two)?);
+        let both = mine.and(theirs);
+        let claims = vec![
+            Claim::Trusts(first.node, mine),
+            Claim::Trusts(second.node, theirs),
+            Claim::Common(mine, theirs, both),
+        ];
+        let words = |set: NodeSet| if set.is_empty() { "nobody".to_owned() } else { and(set.iter()) };
+        (mine != theirs).then(|| {
+            Line::new(
+                format!(
+                    "{first} trusts {} and {second} trusts {}: the two lists share {}.",
+                    words(mine),
+                    words(theirs),
+                    words(both)
+                ),
+                claims,
+            )
+        })
+    }
+
+    /// Whose votes came more than once.
+    fn repeats_of(&self, poll: &Poll<'_>) -> Vec<Claim> {
+        let seat = poll.decision.seat;
+        let repeated = poll.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
+        let claim = |copy: &&SentCopy| Some(Claim::Received(Box::new((*copy).clone()), received(copy)?));
+        repeated.flat_map(|(_, votes)| votes).filter_map(claim).collect()
     }
 
     /// Who voted more than once, and so may have been counted more than once.
-    fn repeated(&self, ballot: &Ballot<'_>) -> String {
-        let seat = ballot.decision.seat;
-        let repeated = ballot.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
+    fn repeated(&self, poll: &Poll<'_>) -> String {
+        let seat = poll.decision.seat;
+        let repeated = poll.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
         let repeated = repeated.map(|(voter, votes)| {
             let steps = votes.iter().filter_map(|copy| received(copy));
             format!(" (that of {voter} came {} times, at steps {})", votes.len(), and(steps))
@@ -126,86 +262,100 @@ impl Run {
         repeated.collect()
     }
 
-    /// How somebody voted in two decisions.
-    fn voted(&self, voter: NodeId, one: &Ballot<'_>, two: &Ballot<'_>) -> String {
+    /// How somebody voted in two decisions, as far as messages show it.
+    fn voted<'a>(&self, voter: NodeId, one: &Poll<'a>, two: &Poll<'a>) -> Option<Line> {
         let byzantine = self.scenario.adversary.byzantine.contains(voter);
         let who = if byzantine { "(Byzantine)" } else { "(correct)" };
-        let told = |ballot: &Ballot<'_>| {
-            let votes = ballot.votes.iter().find(|(other, _)| *other == voter);
-            let vote = votes.and_then(|(_, votes)| votes.last())?;
+        let told = |poll: &Poll<'a>| {
+            let vote = self.vote(poll, voter)?;
             let said = match self.named(vote).as_slice() {
                 [] => self.names.short(&vote.text),
                 named => format!("for {}", and(named)),
             };
-            let to = ballot.kind.map_or_else(String::new, |_| format!(" to {}", ballot.decision.seat));
-            Some((said, vote.round.map_or(ballot.view, |key| key.view), to))
+            let to = if vote.dst == poll.decision.seat { format!(" to {}", vote.dst) } else { String::new() };
+            Some((said, vote.round.map(|key| key.view), to, vote))
         };
-        let view = |view: View| if self.has_views() { format!(" in view {view}") } else { String::new() };
-        let said = match (told(one), told(two)) {
-            (Some((a, in_a, _)), Some((b, in_b, _))) if in_a != in_b => {
-                format!("voted {a} in view {in_a} and {b} in view {in_b}")
+        let within = |view| format!(" {}", self.during(view));
+        let (first, second) = (told(one), told(two));
+        let votes = [&first, &second].into_iter().flatten().map(|(.., vote)| *vote);
+        let claims = each(votes, Claim::Sent);
+        let said = match (first, second) {
+            (Some((a, Some(in_a), ..)), Some((b, Some(in_b), ..))) if in_a != in_b => {
+                format!("voted {a}{} and {b}{}", within(in_a), within(in_b))
             }
-            (Some((a, _, to_a)), Some((b, _, to_b))) if a == b => {
-                format!("voted {a},{to_a} and{to_b} alike")
+            (Some((a, ..)), Some((b, ..))) if a == b => format!("voted {a} in both"),
+            (Some((a, in_a, to_a, _)), Some((b, _, to_b, _))) => {
+                let view = in_a.filter(|_| self.has_views()).map(within).unwrap_or_default();
+                format!("voted for both{view}, {a}{to_a} and {b}{to_b}")
             }
-            (Some((a, in_a, to_a)), Some((b, _, to_b))) if to_a == to_b => {
-                format!("voted for both{}, {a} and then {b}", view(in_a))
-            }
-            (Some((a, in_a, to_a)), Some((b, _, to_b))) => {
-                format!("voted for both{}, {a}{to_a} and {b}{to_b}", view(in_a))
-            }
-            (Some((a, _, to)), None) | (None, Some((a, _, to))) => {
-                format!("voted {a}{to}; no message has its other vote")
-            }
-            (None, None) => "voted in messages that are not on record".to_owned(),
+            (Some((a, _, to, _)), None) | (None, Some((a, _, to, _))) => format!("voted {a}{to}"),
+            (None, None) => return None,
         };
-        format!("{who} {said}")
+        Some(Line::new(format!("{who} {said}"), claims))
+    }
+
+    /// The vote of somebody that was counted, where messages leave no doubt: the one for the value, or the only one.
+    fn vote<'a>(&self, poll: &Poll<'a>, voter: NodeId) -> Option<&'a SentCopy> {
+        let (_, votes) = poll.votes.iter().find(|(other, _)| *other == voter)?;
+        let value = poll.decision.value.as_str();
+        let names = |copy: &&&SentCopy| self.named(copy).contains(&value);
+        let first = votes.first()?;
+        let alike = votes.iter().all(|vote| vote.text == first.text);
+        votes.iter().find(names).or_else(|| votes.last().filter(|_| alike)).copied()
     }
 
     /// Votes for other values than the one decided.
-    fn others(&self, ballot: &Ballot<'_>) -> Vec<(NodeId, String)> {
-        let mut others: Vec<(NodeId, String)> = Vec::new();
-        for (voter, votes) in ballot.votes.iter().filter(|_| ballot.kind.is_some()) {
-            let named = votes.last().map(|vote| self.named(vote)).unwrap_or_default();
-            if !named.is_empty() && !named.contains(&ballot.decision.value.as_str()) {
-                others.push((*voter, named.join("/")));
+    fn others<'a>(&self, poll: &Poll<'a>) -> Vec<(NodeId, String, &'a SentCopy)> {
+        let mut others = Vec::new();
+        let Poll { decision, ballot, votes } = poll;
+        let own = matches!(decision.grounds, Grounds::Votes(_)) && ballot.subject == Subject::Value;
+        // What was decided before counts as nothing when it is decided again.
+        for (voter, _) in votes.iter().filter(|_| own && decision.id != Digest::NULL) {
+            let Some(vote) = self.vote(poll, *voter) else { continue };
+            let named = self.named(vote);
+            if !named.is_empty() && !named.contains(&decision.value.as_str()) {
+                others.push((*voter, named.join("/"), vote));
             }
         }
         others
     }
 
     /// Votes that were counted for a value and name another one.
-    fn miscounted(&self, ballot: &Ballot<'_>) -> Option<String> {
-        let others = self.others(ballot);
-        let values = and(others.iter().map(|(_, value)| value));
-        let Decision { seat, value, .. } = ballot.decision;
+    fn miscounted(&self, poll: &Poll<'_>) -> Option<Line> {
+        let others = self.others(poll);
+        let values = and(others.iter().map(|(_, value, _)| value));
+        let Decision { seat, value, id, .. } = poll.decision;
+        let claims = each(others.iter().map(|(.., vote)| *vote), |vote| Claim::Miscounted(vote, *id));
         (!others.is_empty()).then(|| {
-            format!(
+            let text = format!(
                 "So {seat} decided {value} although {} voted for {values}: it counted votes for {values} as votes for \
                  {value}.",
-                and(others.iter().map(|(voter, _)| voter))
-            )
+                and(others.iter().map(|(voter, ..)| voter))
+            );
+            Line::new(text, claims)
         })
     }
 
     /// Votes that read the same though the values differ.
-    fn indistinct(&self, one: &Ballot<'_>, two: &Ballot<'_>) -> Option<String> {
-        let text =
-            |ballot: &Ballot<'_>| ballot.votes.iter().find_map(|(_, votes)| Some(votes.last()?.text.clone()));
-        let (first, second) = (text(one)?, text(two)?);
-        let heard = one.kind.is_some() && two.kind.is_some();
-        (heard && first == second && self.names.within(&first).is_empty()).then(|| {
-            format!(
-                "The votes do not tell {} from {}: those for either read {}.",
-                one.decision.value,
-                two.decision.value,
-                self.names.short(&first)
+    fn indistinct(&self, one: &Poll<'_>, two: &Poll<'_>) -> Option<Line> {
+        let vote = |poll: &Poll<'_>| poll.votes.iter().find_map(|(_, votes)| votes.last().copied().cloned());
+        let (first, second) = (vote(one)?, vote(two)?);
+        let heard = [one, two].iter().all(|poll| matches!(poll.decision.grounds, Grounds::Votes(_)));
+        (heard && first.text == second.text && self.names.within(&first.text).is_empty()).then(|| {
+            Line::new(
+                format!(
+                    "The votes do not tell {} from {}: those for either read {}.",
+                    one.decision.value,
+                    two.decision.value,
+                    self.names.short(&first.text)
+                ),
+                each([&first, &second], Claim::Sent),
             )
         })
     }
 
     /// The first event in which correct replicas have sent votes for different values in a slot and a view.
-    pub(super) fn parting(&self, slot: Option<Slot>) -> Option<String> {
+    pub(super) fn parting(&self, slot: Option<Slot>) -> Option<Line> {
         let last = self.last_step();
         let votes = self.recording.copies.iter().filter(|copy| {
             copy.sent <= last && copy.round.is_some() && !copy.view_change && copy.lie.is_none()
@@ -214,7 +364,8 @@ impl Run {
             self.is_correct(copy.src) && !copy.src.node.is_client() && !copy.dst.node.is_client()
         });
         let mut seen: Vec<&SentCopy> = Vec::new();
-        for copy in votes.filter(|copy| Self::is_about(copy, slot)) {
+        // In a chain a view may have many proposals, which differ and agree.
+        for copy in votes.filter(|copy| copy.slot.is_some() && Self::is_about(copy, slot)) {
             let named = self.named(copy);
             let [value] = named.as_slice() else { continue };
             let differs = |other: &&&SentCopy| {
@@ -223,13 +374,14 @@ impl Run {
             };
             if let Some(other) = seen.iter().find(differs) {
                 let words = |copy: &SentCopy| format!("{} sent {}", copy.src, self.names.short(&copy.text));
-                return Some(format!(
+                let text = format!(
                     "Correct replicas part at step {}: {}, where {} (step {}).",
                     copy.sent,
                     words(copy),
                     words(other),
                     other.sent
-                ));
+                );
+                return Some(Line::new(text, each([copy, other], Claim::Sent)));
             }
             let known = |other: &&SentCopy| (other.src, &other.text) == (copy.src, &copy.text);
             if !seen.iter().any(known) {

@@ -48,10 +48,10 @@ impl Learner {
     }
 
     /// Learns the next value: for good.
-    fn learn(&mut self, value: &Value, view: View, voters: NodeSet, cx: &mut Cx<'_>) {
+    fn learn(&mut self, value: &Value, view: View, grounds: Grounds, cx: &mut Cx<'_>) {
         let seq = self.next();
         Arc::make_mut(&mut self.prefix.0).push(*value);
-        if let Some(result) = self.history.execute(seq, Some(**value), voters, cx) {
+        if let Some(result) = self.history.execute(seq, Some(**value), grounds, cx) {
             self.replies.executed(value, value.reply(view, seq, result));
             self.answer(value, cx);
         }
@@ -82,7 +82,7 @@ impl Replica {
         learned.add(&m.learnt);
         if let Some((prefix, voters)) = learned.winner(roles.weak()) {
             let (prefix, learned) = (prefix.clone(), learned.cert(prefix, roles.learners()));
-            self.learn_all(&prefix.0, voters, cx);
+            self.learn_all(&prefix.0, Grounds::Votes(Ballot::new("learned", None, voters)), cx);
             if voters.len() >= roles.most() {
                 self.adopt(&Arc::new(learned), cx);
             }
@@ -101,8 +101,8 @@ impl Replica {
     pub(super) fn learn(&mut self, cx: &mut Cx<'_>) {
         let roles = Roles::of(cx.cluster());
         if roles.learners().contains(cx.me()) {
-            while let Some((value, voters)) = self.learnable(roles) {
-                self.learner.learn(&value, self.view, voters, cx);
+            while let Some((value, grounds)) = self.learnable(roles) {
+                self.learner.learn(&value, self.view, grounds.by_own_rule(), cx);
                 self.tell_proposers(cx);
             }
             self.tend(cx);
@@ -110,11 +110,12 @@ impl Replica {
     }
 
     /// Learns what other learners have learned.
-    pub(super) fn learn_all(&mut self, values: &[Value], voters: NodeSet, cx: &mut Cx<'_>) {
+    pub(super) fn learn_all(&mut self, values: &[Value], grounds: Grounds, cx: &mut Cx<'_>) {
         let next = self.learner.next().0 as usize;
+        let grounds = grounds.upto(Slot(values.len() as u32)).by_own_rule();
         if Roles::of(cx.cluster()).learners().contains(cx.me()) && next <= values.len() {
             cx.mark("learned-from-learners");
-            values[next - 1..].iter().for_each(|value| self.learner.learn(value, self.view, voters, cx));
+            values[next - 1..].iter().for_each(|value| self.learner.learn(value, self.view, grounds, cx));
             self.tell_proposers(cx);
             self.learn(cx);
         }
@@ -126,7 +127,7 @@ impl Replica {
     }
 
     /// The next value, with those who vouch for it: enough ACCEPTEDs, or enough COMMITPROOFs, equal in (x,v,n).
-    fn learnable(&self, roles: Roles) -> Option<(Value, NodeSet)> {
+    fn learnable(&self, roles: Roles) -> Option<(Value, Grounds)> {
         let views = self.facts.get(&self.learner.next())?;
         let fast = |facts: &Facts| {
             let mut accepted = facts.accepted.iter().map(|(accepted, voters)| (accepted.value, voters));
@@ -134,7 +135,10 @@ impl Replica {
             accepted.find(|(value, voters)| voters.len() + repeats(value) >= roles.fast())
         };
         let slow = |facts: &Facts| facts.proofs.winner(roles.proof()).map(|(value, voters)| (*value, voters));
-        let learnable = views.values().find_map(|facts| fast(facts).or_else(|| slow(facts)));
+        let learnable = views.iter().find_map(|(&view, facts)| {
+            let votes = |kind| move |(value, voters)| (value, Grounds::votes(kind, view, voters));
+            fast(facts).map(votes("accepted")).or_else(|| slow(facts).map(votes("commit-proof")))
+        });
         if !self.config.flags.pn_not_checked {
             return learnable;
         }
@@ -144,6 +148,8 @@ impl Replica {
             same.map(|(_, voters)| voters).fold(NodeSet::EMPTY, NodeSet::or)
         };
         let mut all = all().map(|(own, _)| (own.value, voters(own.value)));
-        learnable.or_else(|| all.find(|(_, voters)| voters.len() >= roles.fast()))
+        let enough = |(_, voters): &(Value, NodeSet)| voters.len() >= roles.fast();
+        let votes = |(value, voters)| (value, Grounds::Votes(Ballot::new("accepted", None, voters)));
+        learnable.or_else(|| all.find(enough).map(votes))
     }
 }

@@ -102,7 +102,7 @@ impl Replica {
         let open = self.open();
         self.facts = self.facts.split_off(&open);
         self.learned = self.learned.split_off(&open);
-        self.learn_all(&known.0, known.voters(), cx);
+        self.learn_all(&known.0, Grounds::Certificate(Ballot::new("learned", None, known.voters())), cx);
         self.satisfy(roles.proposers(), cx);
         self.rest_if_done(cx);
         self.lead(cx);

@@ -216,7 +216,8 @@ impl Replica {
         cx.broadcast(Msg::CheckpointIii(cx.sign(cer1.next())));
         self.fill(&cer1.history, cx);
         if flags.cer1_commits {
-            cer1.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, voters, cx));
+            let grounds = Grounds::votes("checkpoint-ii", view, voters).upto(seq).by_own_rule();
+            cer1.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, grounds, cx));
         }
     }
 
@@ -243,11 +244,12 @@ impl Replica {
         let proof = round.third.cert(&cer2, cx.cluster().replicas());
         self.panicked = false;
         self.changing &= !flags.leave_disgruntled_on_checkpoint;
-        self.stabilise(proof, voters, cx);
+        let grounds = Grounds::votes("checkpoint-iii", proof.view, voters);
+        self.stabilise(proof, grounds, cx);
     }
 
     /// A later checkpoint is decided: its history is committed, and what stood in its slots is forgotten.
-    pub(super) fn stabilise(&mut self, cer2: Cer2, voters: NodeSet, cx: &mut Cx<'_>) {
+    pub(super) fn stabilise(&mut self, cer2: Cer2, grounds: Grounds, cx: &mut Cx<'_>) {
         let low = cer2.seq;
         if low <= self.low() {
             return;
@@ -258,7 +260,8 @@ impl Replica {
         if low > self.seq {
             cx.mark("catch-up");
         }
-        cer2.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, voters, cx));
+        let grounds = grounds.upto(low).by_own_rule();
+        cer2.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, grounds, cx));
         let view = cer2.view;
         self.stable = Some(cer2);
         let mut spec = std::mem::take(&mut self.spec);

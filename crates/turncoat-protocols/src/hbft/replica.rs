@@ -266,7 +266,7 @@ impl Replica {
         let other = prepare.filter(|m| m.seq == seq && self.is_proposal(m, cx) && value != Some(m.request));
         let lie = self.config.almost_mac && other.is_some();
         if voters.len() >= self.config.fast(cx.cluster()) {
-            self.commit(seq, value, voters, cx);
+            self.commit(seq, value, Grounds::votes("commit", self.view, voters).by_own_rule(), cx);
         }
         if against.len() >= cx.cluster().weak() || lie {
             self.start_view_change(self.view.next(), cx);
@@ -274,7 +274,7 @@ impl Replica {
     }
 
     /// Commits a slot, and tells the client. What is committed already is not touched, unless it is another value.
-    pub(super) fn commit(&mut self, seq: Slot, request: Value, voters: NodeSet, cx: &mut Cx<'_>) {
+    pub(super) fn commit(&mut self, seq: Slot, request: Value, grounds: Grounds, cx: &mut Cx<'_>) {
         let known = self.log.get(&seq);
         if known == Some(&request) || (known.is_some() && self.config.flags.commit_log) {
             return;
@@ -282,7 +282,7 @@ impl Replica {
         self.log.insert(seq, request);
         if request.is_some() || self.config.log_nulls {
             let requests = request.as_deref().copied();
-            cx.commit(seq, digest(&request), requests.as_slice(), voters);
+            cx.commit(seq, digest(&request), requests.as_slice(), grounds);
         }
         if let Some(request) = &request {
             self.done.entry(request.client).or_default().insert(request.ts, seq);

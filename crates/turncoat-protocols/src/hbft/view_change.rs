@@ -115,8 +115,8 @@ impl Replica {
         // X is a CER2: what it says is decided.
         self.spec.clear();
         if let Some(stable) = m.stable.clone() {
-            let voters = stable.voters();
-            self.stabilise(stable, voters, cx);
+            let grounds = Grounds::certificate("checkpoint-iii", stable.view, stable.voters());
+            self.stabilise(stable, grounds, cx);
         }
         let low = self.low();
         let mut carried: Vec<Placed> = m.history.iter().filter(|placed| placed.seq > low).copied().collect();
@@ -133,7 +133,8 @@ impl Replica {
         }
         if flags.nv_immediate_commit {
             let voters = m.votes.iter().map(|vote| vote.signer()).collect();
-            m.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, voters, cx));
+            let grounds = Grounds::certificate("view-change", m.view, voters).upto(top).by_own_rule();
+            m.history.iter().for_each(|placed| self.commit(placed.seq, placed.request, grounds, cx));
         }
         self.begin_with_checkpoint(self.of_new_view(m, top), cx);
         self.advance(cx);

@@ -5,6 +5,7 @@ macro_rules! protocol {
     ($(#[$doc:meta])* number = $rounds:literal) => {
         const FLAGS: &'static [Flag] = Flags::ALL;
         const STREAM: bool = true;
+        const SLOT: &'static str = "height";
         type Msg = Msg;
         type Timer = $crate::hotstuff::Timer;
         type Replica = Replica;

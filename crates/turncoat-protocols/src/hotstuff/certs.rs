@@ -112,11 +112,6 @@ impl Tally {
         voters.max_by_key(|voters| voters.len()).unwrap_or(NodeSet::EMPTY)
     }
 
-    /// Who voted for a block.
-    pub(super) fn voters(&self, vote: &Vote) -> NodeSet {
-        self.ballots.voters(vote)
-    }
-
     /// The certificate, if there are enough votes for it.
     pub(super) fn qc(&self, checks: Checks) -> Option<Qc> {
         self.ballots.iter().find_map(|(vote, voters)| {

@@ -134,7 +134,8 @@ impl Tree {
 
     /// Decides a block and all its ancestors that are not decided. A branch that leaves the log takes its place: what is
     /// wrong with that is for the checkers to say.
-    pub(super) fn execute<P: Protocol>(&mut self, id: Digest, voters: NodeSet, cx: &mut Context<'_, P>) {
+    pub(super) fn execute<P: Protocol>(&mut self, id: Digest, grounds: Grounds, cx: &mut Context<'_, P>) {
+        let decided = id;
         let mut path = Vec::new();
         let mut next = id;
         while let Some(block) = self.get(next).filter(|block| self.log.get(&block.height) != Some(&next)) {
@@ -152,7 +153,8 @@ impl Tree {
             self.log.insert(block.height, id);
             let fresh = self.done.insert(block.payload.id());
             let request: &[Request] = if fresh { &[*block.payload] } else { &[] };
-            cx.commit(block.height, id, request, voters);
+            let grounds = if id == decided { grounds } else { Grounds::Ancestor(decided) };
+            cx.commit(block.height, id, request, grounds);
         }
     }
 

@@ -59,7 +59,9 @@ impl Replica {
         let (end, voters) = (m.proof.seq, m.voters(cx.cluster()));
         let Some(missing) = m.missing(&self.history, cx.cluster()) else { return };
         cx.mark("state-transfer");
-        missing.iter().for_each(|&entry| self.apply(self.last_exec().next(), entry, voters, cx));
+        // f+1 will do: one of them is correct.
+        let grounds = Grounds::Certificate(Ballot::new("checkpoint", None, voters)).upto(end).by_own_rule();
+        missing.iter().for_each(|&entry| self.apply(self.last_exec().next(), entry, grounds, cx));
         self.checkpoints.fetched(end);
         if cx.cluster().has_quorum(voters) {
             self.stabilise(&m.proof, cx);

@@ -246,7 +246,8 @@ impl Replica {
         // A request that was executed before is a no-op: a faulty primary may propose it twice.
         let fresh = |request: &Request| flags.no_exec_dedupe || self.clients.is_fresh(request);
         let request = proposed.as_deref().copied().filter(fresh);
-        self.apply(seq, request, proof.votes.voters(), cx);
+        let grounds = self.grounds(seq, &proof);
+        self.apply(seq, request, grounds, cx);
         if let Some((_, reply)) = request.and_then(|r| self.clients.last_reply(r.client)) {
             cx.send(reply.client, Msg::Reply(cx.sign(*reply)));
         }
@@ -263,8 +264,21 @@ impl Replica {
         true
     }
 
-    pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, voters: NodeSet, cx: &mut Cx<'_>) {
-        let result = self.history.execute(seq, request, voters, cx);
+    /// The COMMITs that were counted: collected here, or in a proof that somebody else sent.
+    fn grounds(&mut self, seq: Slot, proof: &Committed) -> Grounds {
+        let (view, voters) = (proof.votes.view, proof.votes.voters());
+        let own = self.window.get(seq).map(|entry| &entry.commits);
+        match own {
+            Some(own) if self.config.flags.commit_ignores_digest => {
+                Grounds::votes("commit", view, own.seen())
+            }
+            Some(own) if voters.is_subset(own.voters(&proof.votes)) => Grounds::votes("commit", view, voters),
+            _ => Grounds::certificate("commit", view, voters),
+        }
+    }
+
+    pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, grounds: Grounds, cx: &mut Cx<'_>) {
+        let result = self.history.execute(seq, request, grounds, cx);
         let (Some(request), Some(result)) = (request, result) else { return };
         self.clients.executed(&request, request.reply(self.view, seq, result));
         self.patience.regain();

@@ -25,17 +25,17 @@ pub(super) fn all() -> Vec<Check<Tendermint>> {
         own("lock-safety", |node| {
             let (epoch, id) = node.broken?;
             Some(format!(
-                "prevotes {id} in epoch {epoch}, against what it has precommitted, and saw no polka for it"
+                "prevotes {id} in round {epoch}, against what it has precommitted, and saw no polka for it"
             ))
         }),
         own("locked-beyond-valid", |node| {
             let (locked, valid) = (node.locked?.0, node.valid.map(|valid| valid.epoch));
             (valid < Some(locked))
-                .then(|| format!("is locked since epoch {locked}, its valid value is of {valid:?}"))
+                .then(|| format!("is locked since round {locked}, its valid value is of {valid:?}"))
         }),
         own("one-polka", |node| {
             let two = node.log.epochs().find(|epoch| epoch.prevotes.winners(&node.power) > 1)?;
-            Some(format!("sees two polkas in epoch {} of height {}", two.number, node.height))
+            Some(format!("sees two polkas at height {}, round {}", node.height, two.number))
         }),
         Check { name: "evidence", judge: Box::new(evidence) },
     ]

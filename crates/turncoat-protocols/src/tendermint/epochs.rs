@@ -18,6 +18,12 @@ const fn split(view: View) -> (u32, u32) {
     (view.0 / EPOCHS, view.0 % EPOCHS)
 }
 
+/// See [`Protocol::view_name`]: the paper calls an epoch a round.
+pub fn name(view: View) -> String {
+    let (height, epoch) = split(view);
+    format!("height {height}, round {epoch}")
+}
+
 /// proposer(h, e): all take turns, unless the scenario says who.
 pub fn proposer(height: Slot, epoch: View, cluster: &Cluster) -> NodeId {
     let nth = height.0 as usize + epoch.0 as usize;

@@ -4,7 +4,7 @@ use turncoat_core::prelude::*;
 
 use super::messages::{Decided, Msg, Recap};
 use super::replica::Replica;
-use super::{Cx, Timer};
+use super::{Cx, Timer, place};
 
 impl Replica {
     // --- relay ------------------------------------------------------------------------------------------------
@@ -105,7 +105,9 @@ impl Replica {
         }
         cx.mark("sync");
         cx.block(id, m.block.parent);
-        self.close(&m.block, id, voters, |_| m.clone(), cx);
+        let epoch = m.commit.first().map_or(View(0), |vote| vote.epoch);
+        let grounds = Grounds::certificate("precommit", place(self.height, epoch), voters);
+        self.close(&m.block, id, grounds, |_| m.clone(), cx);
         if !self.later.is_empty() {
             cx.send(from, Msg::SyncRequest(self.height));
         }

@@ -45,7 +45,7 @@ impl Block {
 
 /// PROPOSAL(h, e, v, vr).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, d, v, vr))]
+#[part(labels(h, r, d, v, vr))]
 pub struct Proposal {
     pub(super) height: Slot,
     pub(super) epoch: View,
@@ -53,13 +53,13 @@ pub struct Proposal {
     pub(super) id: Digest,
     /// The value.
     pub(super) value: Option<Block>,
-    /// The epoch in which the value got a quorum of prevotes, as far as the proposer knows.
+    /// The round in which the value got a quorum of prevotes, as far as the proposer knows.
     pub(super) valid_round: Option<View>,
 }
 
 /// PREVOTE(h, e, d) and PRECOMMIT(h, e, d), which differ in their type: the signature of one is none of the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, d))]
+#[part(labels(h, r, d))]
 pub struct Vote<const STEP: u8> {
     pub(super) height: Slot,
     pub(super) epoch: View,
@@ -79,7 +79,7 @@ pub(super) type Precommit = Vote<PRECOMMIT>;
 
 /// What its sender holds: of its epoch, of the one before, which has led to it, and the prevotes for its valid value.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, s))]
+#[part(labels(h, r, s))]
 pub struct Recap {
     pub(super) height: Slot,
     pub(super) epoch: View,

@@ -96,6 +96,7 @@ impl Protocol for Tendermint {
     const MARKS: &'static [&'static str] =
         &["next-epoch", "skip", "re-proposal", "unlock", "late-decision", "recap", "sync", "evidence"];
     const STREAM: bool = true;
+    const SLOT: &'static str = "height";
     /// Proposal, prevotes, precommits.
     const VIEW_DELAYS: u64 = 3;
     type Msg = Msg;
@@ -121,6 +122,10 @@ impl Protocol for Tendermint {
 
     fn nth_view(view: View) -> u32 {
         epochs::nth_view(view)
+    }
+
+    fn view_name(view: View) -> String {
+        epochs::name(view)
     }
 
     fn number(key: RoundKey) -> u32 {

@@ -54,6 +54,11 @@ impl Power {
         Self { weights, total, quorum_ge, count_dup, equivocation_double }
     }
 
+    /// Whether all weigh the same.
+    pub(super) const fn is_equal(&self) -> bool {
+        self.weights.is_empty()
+    }
+
     /// The weight of some validators.
     pub(super) fn of(&self, voters: NodeSet) -> u32 {
         match self.weights.is_empty() {

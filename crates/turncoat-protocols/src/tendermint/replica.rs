@@ -198,7 +198,7 @@ impl Replica {
     fn accuse(&mut self, whom: NodeId, verb: &'static str, epoch: View, cx: &mut Cx<'_>) {
         let height = self.height;
         cx.mark("evidence");
-        cx.note(|| format!("holds evidence: {whom} {verb} two values in epoch {epoch} of height {height}"));
+        cx.note(|| format!("holds evidence: {whom} {verb} two values at height {height}, round {epoch}"));
         if self.accused.insert(whom) {
             cx.examine();
         }
@@ -209,14 +209,15 @@ impl Replica {
         &mut self,
         block: &Block,
         digest: Digest,
-        voters: NodeSet,
+        grounds: Grounds,
         proof: impl FnOnce(&Self) -> Arc<Decided>,
         cx: &mut Cx<'_>,
     ) {
         if self.config.sync > Time(0) {
             self.decided.push(proof(self));
         }
-        cx.commit(self.height, digest, &[*block.tx], voters);
+        let grounds = if self.power.is_equal() { grounds } else { grounds.by_own_rule() };
+        cx.commit(self.height, digest, &[*block.tx], grounds);
         self.done.insert(block.tx.id());
         self.parent = digest;
         self.leave(cx);

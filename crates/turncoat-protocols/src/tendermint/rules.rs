@@ -5,7 +5,7 @@ use turncoat_core::prelude::*;
 use super::log::Epoch;
 use super::messages::{Block, Decided, Msg, Proposal, Vote};
 use super::replica::{Replica, Step, Valid};
-use super::{Cx, Timer, proposer};
+use super::{Cx, Timer, place, proposer};
 
 impl Replica {
     /// Applies every rule whose guard holds, until none does. The paper gives no order; what leads furthest goes first.
@@ -46,7 +46,7 @@ impl Replica {
             self.locked = None;
         }
         let (height, leader) = (self.height, proposer(self.height, epoch, cx.cluster()));
-        cx.note(|| format!("enters epoch {epoch} of height {height}, in which {leader} proposes"));
+        cx.note(|| format!("enters height {height}, round {epoch}, in which {leader} proposes"));
         if leader == cx.me() {
             self.propose(cx);
         } else {
@@ -252,13 +252,18 @@ impl Replica {
         if number != self.epoch {
             cx.mark("late-decision");
         }
-        let voters = epoch.precommits.voters(Some(id));
+        let grounds = match flags.decide_mixed_rounds {
+            true => Grounds::Votes(Ballot::new("precommit", None, of_all(Some(id)))),
+            false => {
+                Grounds::votes("precommit", place(self.height, number), epoch.precommits.voters(Some(id)))
+            }
+        };
         let proof = |own: &Self| {
             let votes = own.log.get(number).map_or(&[][..], |it| it.precommits.votes());
             let commit = votes.iter().filter(|vote| vote.id == Some(id)).copied();
             Arc::new(Decided { block, commit: commit.collect() })
         };
-        self.close(&block, digest, voters, proof, cx);
+        self.close(&block, digest, grounds, proof, cx);
         true
     }
 

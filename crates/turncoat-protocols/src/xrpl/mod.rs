@@ -118,6 +118,7 @@ impl Protocol for Xrpl {
     ];
     /// PROPOSE and VALIDATION.
     const PHASES: u32 = 2;
+    const SLOT: &'static str = "ledger";
     type Msg = Msg;
     type Timer = Timer;
     type Replica = Replica;
@@ -151,6 +152,10 @@ impl Protocol for Xrpl {
     fn assumes(_: &Config) -> Assumptions {
         let overlap = Some(Overlap { safety: 90, progress: 100 });
         Assumptions { channels: Channels::Reliable, overlap, ..Assumptions::default() }
+    }
+
+    fn view_name(view: View) -> String {
+        format!("the round for ledger {view}")
     }
 
     fn quorum(cluster: &Cluster) -> usize {

@@ -148,7 +148,7 @@ impl Replica {
             let seq = Slot(i as u32 + 1);
             if let Some(id) = ledger.at(seq) {
                 cx.mark("rewrite");
-                cx.commit(seq, id, &[], NodeSet::EMPTY);
+                cx.commit(seq, id, &[], Grounds::Ancestor(ledger.id));
             }
         }
         self.write_log(cx);
@@ -160,12 +160,23 @@ impl Replica {
             let Some(ledger) = self.held(id) else { return self.ask_for(id, cx) };
             self.committed.push(id);
             let requests: Vec<Request> = ledger.txs.iter().map(|tx| **tx).collect();
-            let named = (!self.config.flags.validation_count_ignores_seq).then_some(ledger.seq);
-            cx.commit(ledger.seq, id, &requests, self.validations.trusted_for(id, named));
+            let grounds = self.grounds(&ledger);
+            cx.commit(ledger.seq, id, &requests, grounds);
             for request in requests {
                 cx.send(request.client, Msg::Settled(Settled { ts: request.ts, seq: ledger.seq }));
             }
         }
+    }
+
+    /// The validations behind a ledger, which decide those before it as well.
+    fn grounds(&self, ledger: &Ledger) -> Grounds {
+        if ledger.id != self.valid.id {
+            return Grounds::Ancestor(self.valid.id);
+        }
+        let named = (!self.config.flags.validation_count_ignores_seq).then_some(ledger.seq);
+        let voters = self.validations.trusted_for(ledger.id, named);
+        let ballot = Ballot::new("validation", None, voters);
+        Grounds::Trusted { ballot, trusted: self.unl, need: self.quorum as u8 }
     }
 
     /// Whether a ledger contradicts nothing that has had enough validations.

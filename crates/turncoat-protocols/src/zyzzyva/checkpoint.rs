@@ -68,7 +68,8 @@ impl Replica {
         if self.log.history(proof.seq) == Some(proof.history) {
             cx.mark("stable-checkpoint");
             cx.note(|| format!("slots up to {} are final", proof.seq));
-            self.log.commit(proof.seq, proof.voters(), cx);
+            let votes = Ballot::new("checkpoint", None, proof.voters());
+            self.log.commit(proof.seq, Grounds::Certificate(votes), cx);
             self.log.forget_orders(proof.seq);
             self.responses.retain(|&seq, _| seq > proof.seq);
             self.checkpoints.retain(|votes| votes.iter().any(|(vote, _)| vote.seq > proof.seq));

@@ -44,7 +44,8 @@ impl Replica {
                 self.raise(cert.clone());
             }
             if flags.commit_on_cc {
-                self.log.commit(cert.seq, cert.voters(), cx);
+                let grounds = Grounds::certificate("spec-response", cert.view, cert.voters());
+                self.log.commit(cert.seq, grounds, cx);
             }
             if self.covers(cert.seq) {
                 self.local_commit(cert.seq, client, cx);

@@ -105,12 +105,12 @@ impl Log {
     }
 
     /// Everything up to a slot is final. Its value is h_n, and so everything before it.
-    pub(super) fn commit(&mut self, upto: Slot, voters: NodeSet, cx: &mut super::Cx<'_>) {
+    pub(super) fn commit(&mut self, upto: Slot, grounds: Grounds, cx: &mut super::Cx<'_>) {
         while self.committed < upto.min(self.last()) {
             self.committed = self.committed.next();
             let entry = &self.entries[self.committed.0 as usize - 1];
             let request = entry.request.as_deref().copied();
-            cx.commit(self.committed, entry.history, request.as_slice(), voters);
+            cx.commit(self.committed, entry.history, request.as_slice(), grounds.upto(upto));
         }
     }
 

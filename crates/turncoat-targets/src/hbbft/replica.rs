@@ -95,9 +95,8 @@ impl Replica {
             .map(|it| **it)
             .collect();
         let id = Digest::of(&(batch.epoch, &batch.contributions));
-        let proposers = batch.contributions.keys().copied().collect();
         self.shown.last = Some(id);
-        cx.commit(Slot(batch.epoch as u32).next(), id, &requests, proposers);
+        cx.commit(Slot(batch.epoch as u32).next(), id, &requests, Grounds::Unknown);
     }
 
     fn show(&mut self) {

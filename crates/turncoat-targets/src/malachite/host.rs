@@ -17,7 +17,7 @@ use turncoat_core::prelude::*;
 use super::certificates::{epoch, verify_commit, verify_polka, verify_round};
 use super::context::{Address, Ctx, EngineProposal, EngineVote, Height, Signature, Validator, Validators};
 use super::messages::{Block, Decided, EpochOver, Msg, Polka, Proposal};
-use super::{Config, Cx, Signatures, Timer, keys, proposer};
+use super::{Config, Cx, Signatures, Timer, keys, place, proposer};
 
 /// What is around the engine of one validator. All of it but `armed`, `next` and `asking` would be on its disk.
 #[derive(Debug)]
@@ -321,7 +321,8 @@ impl Host {
         let (id, slot) = (certificate.value_id, Slot(certificate.height.0));
         let voters: NodeSet = certificate.commit_signatures.iter().map(|commit| commit.address.0).collect();
         let value = self.values.get(&id).copied();
-        cx.commit(slot, id, value.map(|value| *value.tx).as_slice(), voters);
+        let grounds = Grounds::certificate("precommit", place(slot, epoch(certificate.round)), voters);
+        cx.commit(slot, id, value.map(|value| *value.tx).as_slice(), grounds);
         if let Some(value) = value {
             self.done.insert(value.tx.id());
             self.decided.push(Arc::new(Decided::of(certificate, value)));

@@ -46,18 +46,18 @@ impl Block {
 
 /// PROPOSAL(h, e, v, vr).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, v, vr))]
+#[part(labels(h, r, v, vr))]
 pub struct Proposal {
     pub(super) height: Slot,
     pub(super) epoch: View,
     pub(super) value: Block,
-    /// The epoch in which the value got a quorum of prevotes, if it is proposed again.
+    /// The round in which the value got a quorum of prevotes, if it is proposed again.
     pub(super) valid_round: Option<View>,
 }
 
 /// PREVOTE(h, e, d) and PRECOMMIT(h, e, d), which differ in their type: the signature of one is none of the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, d))]
+#[part(labels(h, r, d))]
 pub struct Vote<const STEP: u8> {
     pub(super) height: Slot,
     pub(super) epoch: View,
@@ -72,7 +72,7 @@ pub(super) type Precommit = Vote<3>;
 
 /// Prevotes for one value.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e, d))]
+#[part(labels(h, r, d))]
 pub struct Polka {
     pub(super) height: Slot,
     pub(super) epoch: View,
@@ -82,7 +82,7 @@ pub struct Polka {
 
 /// Votes that show that an epoch is over: a quorum of precommits, or votes of a later epoch by some correct validator.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
-#[part(labels(h, e))]
+#[part(labels(h, r))]
 pub struct EpochOver {
     pub(super) height: Slot,
     pub(super) epoch: View,

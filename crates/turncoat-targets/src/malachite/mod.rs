@@ -117,6 +117,7 @@ impl Protocol for Malachite {
     const MARKS: &'static [&'static str] =
         &["next-epoch", "re-proposal", "sync", "evidence", "bad-signature", "bad-certificate", "error"];
     const STREAM: bool = true;
+    const SLOT: &'static str = "height";
     /// Proposal, prevotes, precommits.
     const VIEW_DELAYS: u64 = 3;
     type Msg = Msg;
@@ -141,6 +142,10 @@ impl Protocol for Malachite {
 
     fn nth_view(view: View) -> u32 {
         epochs::nth_view(view)
+    }
+
+    fn view_name(view: View) -> String {
+        epochs::name(view)
     }
 
     fn number(key: RoundKey) -> u32 {

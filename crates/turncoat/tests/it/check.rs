@@ -47,7 +47,7 @@ fn a_failing_test_says_what_and_how_and_how_to_see_it_again() {
     let (file, scenario) = entry(corpus.path());
     assert_eq!(scenario.adversary.faults.len(), 1, "it is shrunk: {}", scenario.to_toml());
     let explained = Explanation::of(&Entry::of::<Bracha>(), &scenario).expect("it runs");
-    let parts = [explained.story(), explained.chart()];
+    let parts = [explained.short(), explained.chart()];
     let again = format!(
         "{} has it, and this test runs it first. To see it again:\n    cargo test agrees",
         file.display()

@@ -6,6 +6,7 @@ mod bracha;
 
 mod broadcast;
 mod check;
+mod claims;
 mod explain;
 mod lasso;
 mod schema;

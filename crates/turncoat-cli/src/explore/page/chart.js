@@ -3,7 +3,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./v
 import { Bands, HereTag, Row, Signs, Stroke, Waiting, column, hasSigns } from "./drawing.js";
 import { Head } from "./head.js";
 import { LongList, rem } from "./lists.js";
-import { arrowIn, cone, layout, rowAt, rowIn, told } from "./model.js";
+import { arrowIn, cone, layout, rowAt, rowIn, stepOf, told } from "./model.js";
 import { Options } from "./options.js";
 import { Overview } from "./overview.js";
 import { memo } from "./parts.js";
@@ -106,7 +106,7 @@ function Drawing({ run, marks, at, moment, selected, focus, options, does }) {
               ${at < run.steps.length && html`
                 <rect class="future" x="0" y=${now} width=${columns.width} height=${Math.max(0, top + height - now)} />`}
               <line class="here" x1="0" x2=${columns.width} y1=${now} y2=${now} />
-              <${HereTag} y=${now} em=${em} text=${at === run.steps.length ? "now" : `at ${at}`} />
+              <${HereTag} y=${now} em=${em} text=${at === run.steps.length ? "now" : `at ${stepOf(run, at)}`} />
             </g>
           </svg>
         </div>

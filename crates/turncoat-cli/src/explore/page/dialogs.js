@@ -4,6 +4,7 @@ import { api } from "./api.js";
 import { filled, typed } from "./forms.js";
 import { keys } from "./keys.js";
 import { Filter, fits } from "./lists.js";
+import { stepOf } from "./model.js";
 
 /** @import { Flying, Lies, Run } from "./types.js" */
 /** @import { Commands, View } from "./commands.js" */
@@ -133,7 +134,7 @@ function ForkDialog({ run, at, does }) {
     does.forkAs(name);
   });
   return html`
-    <${Window} title=${`Fork at step ${at}`} does=${does}>
+    <${Window} title=${`Fork at step ${stepOf(run, at)}`} does=${does}>
       <p>A new run with the first ${at} choices of this one. This one stays as it is.</p>
       <form onSubmit=${submit}>
         <label>Name <input name="name" required autofocus value=${`fork ${run.runs.length}`} /></label>

@@ -1,6 +1,6 @@
 // The strokes of the sequence chart.
 import { html } from "./vendor/standalone.module.js";
-import { STUB_ROWS, changed, letter } from "./model.js";
+import { STUB_ROWS, changed, isEvent, letter, stepOf } from "./model.js";
 
 /** @import { Arrow, Mark, Run } from "./types.js" */
 /** @import { Layout } from "./model.js" */
@@ -50,7 +50,7 @@ export function Row({ run, plan, columns, line, em, at, row, dim, chosen }) {
     <g class=${looks("row", dim && "dim", row === at && "now", chosen && "chosen")} transform=${`translate(0 ${plan.top[row] * line})`}
       data-step=${row || null} data-arrow=${step?.arrow}>
       <rect class="bar" x="0" y=${line * -0.5} width=${columns.width} height=${line * lines} />
-      <text class="number" x=${columns.number} y=${y} text-anchor="end">${last ? `${row}–${last}` : row}</text>
+      <text class="number" x=${columns.number} y=${y} text-anchor="end">${isEvent(run, row) ? `${stepOf(run, row)}${last ? `–${stepOf(run, last)}` : ""}` : ""}</text>
       ${line > em * 0.9 && html`
         <text class="time" x=${columns.time} y=${y} text-anchor="end">${step?.time}</text>
         <${RowLabel} run=${run} row=${row} last=${last} x=${columns.label} y=${y} />`}

@@ -5,7 +5,7 @@ import { html } from "./vendor/standalone.module.js";
 
 /** @param {Seat | undefined} seat */
 export const viewOf = (seat) =>
-  seat?.view === null || seat?.view === undefined ? "" : seat.changingView ? `leaving view ${seat.view}` : `view ${seat.view}`;
+  seat?.view === null || seat?.view === undefined ? "" : seat.changingView ? `leaving ${seat.view}` : seat.view;
 
 /** @param {{ lifeline: Lifeline, seat: Seat | undefined, x: number, width: number, focused: boolean, press: () => void }} props */
 export function Head({ lifeline: { name, byzantine, client }, seat, x, width, focused, press }) {

@@ -1,5 +1,6 @@
 // The runs of a session, as a tree: each but the first was forked from another.
 import { html } from "./vendor/standalone.module.js";
+import { stepOf } from "./model.js";
 import { Verdict, memo } from "./parts.js";
 
 /** @import { Run } from "./types.js" */
@@ -16,7 +17,7 @@ function Tree({ run, at, does }) {
         ${children.map(({ i, name, from, at: fork, choices, violation }) => html`
           <li>
             <button aria-current=${i === run.run ? "true" : null} onClick=${() => does.visit(i, i === run.run ? at : choices)}>
-              <b>${name}</b> <small>${from === null ? "" : `from step ${fork}, `}${choices} choices</small>
+              <b>${name}</b> <small>${from === null ? "" : `after ${fork} choices, `}${choices} in all</small>
               <${Verdict} violated=${violation} />
             </button>
             ${below(i)}
@@ -24,7 +25,7 @@ function Tree({ run, at, does }) {
       </ul>`;
   };
   return html`
-    ${!run.readOnly && html`<button onClick=${does.fork}>Fork here, at ${at} …</button>`}
+    ${!run.readOnly && html`<button onClick=${does.fork}>Fork here, at step ${stepOf(run, at)} …</button>`}
     ${below(null)}
     <p class="hint">Acting in the past forks by itself. No run is ever lost while the session is open.</p>`;
 }

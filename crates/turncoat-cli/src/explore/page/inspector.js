@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from "./vendor/standalone.module.js";
 import { api } from "./api.js";
 import { word } from "./drawing.js";
+import { isEvent, stepOf } from "./model.js";
 import { Filter, LongList, fits, toggled } from "./lists.js";
 import { Sentence, Tabs, Value, memo } from "./parts.js";
 
@@ -27,7 +28,7 @@ function Panel({ run, at, moment, selected, tab, does, fail }) {
         ${tab === "story" && html`<${StoryOf} run=${run} at=${at} fail=${fail} />`}
         ${tab === "choices" && html`
           <${LongList} name="Choices" count=${run.steps.length + 1} at=${at} pick=${does.go}
-            draw=${(/** @type {number} */ i) => html`<code><small>${i}</small> ${i ? run.steps[i - 1].action : "start"}</code>`} />`}
+            draw=${(/** @type {number} */ i) => html`<code><small>${isEvent(run, i) ? stepOf(run, i) : ""}</small> ${i ? run.steps[i - 1].action : "start"}</code>`} />`}
       <//>
     </section>`;
 }
@@ -119,7 +120,7 @@ const State = memo(States);
 function Message({ run, arrow, does }) {
   if (arrow === null) return html`<p class="empty">Select an arrow of the chart, or a message under way, to read it here.</p>`;
   const { from, to, sent, end, label, text, lie, values, name, held } = run.arrows[arrow];
-  const go = (/** @type {number} */ at) => html`<button class="link" onClick=${() => does.go(at)}>step ${at}</button>`;
+  const go = (/** @type {number} */ at) => html`<button class="link" onClick=${() => does.go(at)}>step ${stepOf(run, at)}</button>`;
   return html`
     <article class="letterhead">
       <h2>${lie && html`<span class="bad">✎ lie: </span>`}${label}</h2>

@@ -1,6 +1,6 @@
 // What was decided, replica beside replica; who lied; and why two decided differently.
 import { html } from "./vendor/standalone.module.js";
-import { changed } from "./model.js";
+import { changed, stepOf } from "./model.js";
 import { Sentence, Value, memo } from "./parts.js";
 
 /** @import { Decision, Moment, Run } from "./types.js" */
@@ -18,7 +18,7 @@ function Columns({ run, moment, does }) {
     <section class="region logs" aria-label="Decisions">
       <div class="facts">
         ${slots.length === 0 && html`
-          <p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, slot by slot.</p>`}
+          <p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, ${run.slot} by ${run.slot}.</p>`}
         ${moment && slots.length > 0 && html`<${Slots} run=${run} logs=${moment.logs} does=${does} />`}
         ${slots.length > 0 && run.values.length <= VALUES_MAX && html`<p class="hint">${run.values.join("; ")}</p>`}
         ${moment && html`<${LiesSoFar} run=${run} at=${moment.at} does=${does} />`}
@@ -42,15 +42,15 @@ function Slots({ run, logs: { columns, slots }, does }) {
     return html`<th scope="col" class=${byzantine ? "liar" : ""}>${byzantine ? `✎ ${name}` : name}</th>`;
   };
   return html`
-    <div class="decisions" tabindex="0" role="group" aria-label="Decisions by slot">
+    <div class="decisions" tabindex="0" role="group" aria-label=${`Decisions by ${run.slot}`}>
       <table>
-        <thead><tr><th scope="col">slot</th>${columns.map(head)}</tr></thead>
+        <thead><tr><th scope="col">${run.slot}</th>${columns.map(head)}</tr></thead>
         <tbody>
           ${slots.slice(from, from + SLOTS_MAX).map(({ slot, cells, conflict }, nth) => html`
             <tr class=${`${conflict ? "conflict" : ""} ${from + nth === first ? "first" : ""}`}>
               <th scope="row">${slot}${conflict && html` <span class="bad">≠</span>`}</th>
               ${cells.map((cell) => html`
-                <td>${cell ? html`<${Cell} cell=${cell} hue=${hue(cells, cell)} does=${does} />` : html`<span class="none">–</span>`}</td>`)}
+                <td>${cell ? html`<${Cell} run=${run} cell=${cell} hue=${hue(cells, cell)} does=${does} />` : html`<span class="none">–</span>`}</td>`)}
             </tr>`)}
         </tbody>
       </table>
@@ -66,10 +66,10 @@ function hue(cells, cell) {
   return cell.value ?? (names.length > 1 ? names.indexOf(cell.name) : null);
 }
 
-/** @param {{ cell: Decision, hue: number | null, does: Commands }} props */
-const Cell = ({ cell: { name, requests, voters, at }, hue, does }) => html`
-  <button class="cell" title=${`${requests.join(", ")}; decided at step ${at}; go there`} onClick=${() => does.go(at)}>
-    <${Value} value=${hue} name=${name} /> <small>${voters.length > 0 ? `by ${voters.join(" ")}` : `step ${at}`}</small>
+/** @param {{ run: Run, cell: Decision, hue: number | null, does: Commands }} props */
+const Cell = ({ run, cell: { name, requests, voters, at }, hue, does }) => html`
+  <button class="cell" title=${`${requests.join(", ")}; decided at step ${stepOf(run, at)}; go there`} onClick=${() => does.go(at)}>
+    <${Value} value=${hue} name=${name} /> <small>${voters.length > 0 ? `by ${voters.join(" ")}` : `step ${stepOf(run, at)}`}</small>
   </button>`;
 
 /** @param {{ run: Run, at: number, does: Commands }} props */

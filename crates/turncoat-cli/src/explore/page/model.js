@@ -12,7 +12,7 @@
  * @property {boolean} level whether arrows are drawn where they arrive, or from where they were sent
  * @property {string[]} kinds left out
  * @property {number[]} nodes left out
- * @property {number | null} view the only one, if any
+ * @property {string | null} view the only one, if any
  * @property {number} zoom
  */
 
@@ -210,10 +210,16 @@ export const letter = (value) => String.fromCharCode(65 + (value % 26)) + (value
 export const changed = ({ lie, label }) =>
   lie?.changes.map(({ field, was, is }) => `${field}: ${was}→${is}`).join(", ") || lie?.words || `says ${label}`;
 
+/** The number of the last event up to a choice, which is that of traces and explanations. @param {Run} run @param {number} at */
+export const stepOf = (run, at) => (at > 0 ? run.steps[at - 1].number : 0);
+
+/** Whether a choice is an event; lies, and what is done to the network, are none. @param {Run} run @param {number} at */
+export const isEvent = (run, at) => at === 0 || stepOf(run, at) > stepOf(run, at - 1);
+
 /** A step in words, with its number and what came of it. @param {Run} run @param {Map<number, Mark[]>} marks @param {number} at */
 export function told(run, marks, at) {
   if (at === 0) return "start: nothing has happened yet";
   const of = (/** @type {Mark} */ { lifeline, text }) => `; ${lifeline === null ? "" : `${run.lifelines[lifeline].name} `}${text}`;
   const came = (marks.get(at) ?? []).filter(({ sign }) => ["decision", "completion", "stop", "view", "violation"].includes(sign));
-  return `step ${at}: ${run.steps[at - 1].words}${came.map(of).join("")}`;
+  return `${isEvent(run, at) ? "" : "after "}step ${stepOf(run, at)}: ${run.steps[at - 1].words}${came.map(of).join("")}`;
 }

@@ -18,7 +18,7 @@ const Tick = ({ name, on, flip }) => html`<label><input type="checkbox" checked=
 function Bar({ run, options, list, does }) {
   const change = (/** @type {Partial<Shown>} */ part) => does.set({ options: { ...options, ...part } });
   const kinds = [...new Set(run.arrows.map(({ kind }) => kind))].sort();
-  const views = [...new Set(run.arrows.flatMap(({ view }) => (view === null ? [] : [view])))].sort((a, b) => a - b);
+  const views = [...new Set(run.arrows.flatMap(({ view }) => (view === null ? [] : [view])))];
   const filtered = options.kinds.length + options.nodes.length + (options.view === null ? 0 : 1);
   return html`
     <div class="options">
@@ -40,7 +40,7 @@ function Bar({ run, options, list, does }) {
             <${Tick} name=${name} on=${!options.nodes.includes(i)} flip=${() => change({ nodes: toggled(options.nodes, i) })} />`)}
         </fieldset>
         <label>View
-          <select onChange=${typed((view) => change({ view: view === "" ? null : Number(view) }))}>
+          <select onChange=${typed((view) => change({ view: view === "" ? null : view }))}>
             <option value="" selected=${options.view === null}>all</option>
             ${views.map((view) => html`<option value=${view} selected=${view === options.view}>${view}</option>`)}
           </select>

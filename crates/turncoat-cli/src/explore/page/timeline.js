@@ -1,6 +1,7 @@
 // The bar at the bottom: where in the run we are, and the way to anywhere else.
 import { html, useMemo } from "./vendor/standalone.module.js";
 import { typed } from "./forms.js";
+import { stepOf } from "./model.js";
 import { memo } from "./parts.js";
 
 /** @import { Run } from "./types.js" */
@@ -20,10 +21,10 @@ function Bar({ run, at, playing, pace, bookmarks, does }) {
         <button onClick=${does.next} disabled=${at === end} aria-label="Redo: one choice on (r or j)">›</button>
         <button onClick=${does.last} aria-label="Last step (G)">▶|</button>
       </div>
-      <output><b>${at}</b> / ${end}<small>time ${at ? run.steps[at - 1].time : 0}</small></output>
+      <output><b>${stepOf(run, at)}</b> / ${stepOf(run, end)}<small>time ${at ? run.steps[at - 1].time : 0}</small></output>
       <div class="scrub">
         <${Ticks} run=${run} bookmarks=${bookmarks} does=${does} />
-        <input type="range" min="0" max=${end} value=${at} aria-label="Place in the run" aria-valuetext=${`step ${at} of ${end}`}
+        <input type="range" min="0" max=${end} value=${at} aria-label="Place in the run" aria-valuetext=${`step ${stepOf(run, at)} of ${stepOf(run, end)}`}
           onInput=${typed((at) => does.go(Number(at)))} />
       </div>
       <div class="group">
@@ -58,7 +59,7 @@ function TickMarks({ run, bookmarks, does }) {
     </svg>
     ${bookmarks.map((at) => html`
       <button class="flag" style=${{ left: `${(at / end) * 100}%` }} onClick=${() => does.go(at)}
-        aria-label=${`Go to the bookmark at ${at}`}>⚑</button>`)}`;
+        aria-label=${`Go to the bookmark at step ${stepOf(run, at)}`}>⚑</button>`)}`;
 }
 
 const Ticks = memo(TickMarks);

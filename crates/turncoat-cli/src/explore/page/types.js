@@ -73,6 +73,7 @@
  * @property {string} title
  * @property {string} protocol
  * @property {string} about
+ * @property {string} slot what a place in the log is called
  * @property {{ n: number, f: number, clients: number, quorum: number }} cluster
  * @property {Lifeline[]} lifelines from left to right, clients first
  * @property {Branch[]} runs all runs of the session, of which each but the first was forked from another
@@ -92,6 +93,7 @@
 /**
  * A choice, and what it was.
  * @typedef {object} Step
+ * @property {number} number the event that it is, or comes after, as in traces and explanations
  * @property {string} action
  * @property {string} what its first word
  * @property {string} words in plain words
@@ -112,7 +114,7 @@
  * @property {boolean} heeded false if it arrived and had no effect
  * @property {boolean} held whether the network held it back
  * @property {string} kind
- * @property {number | null} view
+ * @property {string | null} view its name
  * @property {number | null} slot
  * @property {string} label kind and fields in short
  * @property {string} text kind and fields in full
@@ -155,7 +157,7 @@
  * @typedef {object} Seat
  * @property {boolean} alive
  * @property {boolean} correct
- * @property {number | null} view
+ * @property {string | null} view its name
  * @property {boolean} changingView
  * @property {{ name: string, at: number }[]} timers armed, earliest first
  * @property {string[]} waiting what it needs to go on, in words

@@ -180,7 +180,8 @@ impl Replica {
             && self.base.tree.checks.certified(&m.qc)
             && self.base.has(m.qc.block, from, msg, cx)
         {
-            self.base.tree.execute(m.qc.block, m.qc.voters(), cx);
+            let grounds = Grounds::certificate("vote", m.qc.view, m.qc.voters());
+            self.base.tree.execute(m.qc.block, grounds, cx);
             if m.qc.view >= self.base.view() {
                 self.enter(m.qc.view.next(), true, cx);
             }

@@ -136,8 +136,9 @@ impl Replica {
         let direct = b2.parent == b2.justify.block && b1.parent == b1.justify.block;
         let consecutive = b2.view == b1.view.next() && b1.view == b0.view.next();
         if direct && (consecutive || flags.chain3_no_consecutive_views) {
-            let decided = b1.parent;
-            self.base.tree.execute(decided, proposal.justify.voters(), cx);
+            let (decided, qc) = (b1.parent, &proposal.justify);
+            let grounds = Grounds::certificate("vote", qc.view, qc.voters()).on_top(qc.block);
+            self.base.tree.execute(decided, grounds, cx);
         }
     }
 }

@@ -73,7 +73,8 @@ impl Replica {
         let consecutive = b1.view == b0.view.next() || self.config.flags.chain2_no_consecutive_views;
         if direct && consecutive {
             let decided = b1.parent;
-            self.base.tree.execute(decided, qc.voters(), cx);
+            let grounds = Grounds::certificate("vote", qc.view, qc.voters()).on_top(qc.block);
+            self.base.tree.execute(decided, grounds, cx);
         }
     }
 

@@ -245,10 +245,7 @@ impl Replica {
 
     /// A block was voted for two deltas ago, and nothing has happened since that speaks against it.
     fn commit(&mut self, id: Digest, cx: &mut Cx<'_>) {
-        let view = self.tree.get(id).map_or(self.view, |block| block.view);
-        let vote = Vote { phase: Phase::Prepare, view, block: id };
-        let voters = self.votes(view, id).map_or(NodeSet::EMPTY, |votes| votes.voters(&vote));
-        self.tree.execute(id, voters, cx);
+        self.tree.execute(id, Grounds::Elapsed(self.deltas(2)), cx);
     }
 
     pub(super) fn cancel_commits(&self, cx: &mut Cx<'_>) {
