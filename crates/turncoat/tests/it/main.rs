@@ -11,4 +11,5 @@ mod explain;
 mod lasso;
 mod schema;
 mod shrink;
+mod shrink_model;
 mod twins;
