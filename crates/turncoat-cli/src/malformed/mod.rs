@@ -176,6 +176,7 @@ impl Seeds {
                 watch.input(&text);
                 let experiment = Experiment::parse(&text).map_err(|error| anyhow!(error))?;
                 let cells = experiment.cells().map_err(|error| anyhow!(error))?;
+                ensure!(!cells.is_empty(), "nothing to run");
                 let cell = rng.pick(&cells);
                 draw(&cell.base, &cell.strategy, &cell.params, rng)
             }
