@@ -33,7 +33,6 @@ use crate::clock;
 use crate::config::Config;
 use crate::config_file::File;
 use crate::registry;
-use crate::rows::Rows;
 use crate::setup::{Setup, Start};
 use crate::stop::Stop;
 use crate::task::Task;
@@ -54,6 +53,7 @@ const MEMORY: u64 = 1 << 20;
 const EXPLAINED: u64 = 3_000;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how many inputs there are is no part of any of them")]
 fn malformed_input_is_refused_or_runs() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let (inputs, from) = (number("MALFORMED").unwrap_or(INPUTS), number("MALFORMED_FROM").unwrap_or(0));
