@@ -218,7 +218,7 @@ impl ClientWork {
     {
         let every = self.workload.every;
         let &(op, start, read_only) = self.ops.get(*next).filter(|_| every.is_some() || !busy)?;
-        let earliest = start.max(Time(every.map_or(0, |every| every.0 * *next as u64)));
+        let earliest = start.max(every.map_or(Time(0), |every| every.times(*next as u64)));
         if earliest > cx.now() {
             cx.set_timer(ClientTimer::Next.into(), Time(earliest.0 - cx.now().0));
             return None;

@@ -401,6 +401,14 @@ number! {
     Time(u64)
 }
 
+impl Time {
+    /// So many times this, or the end of time.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+}
+
 impl std::ops::Add for Time {
     type Output = Self;
     fn add(self, other: Self) -> Self {

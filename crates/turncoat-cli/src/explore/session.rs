@@ -22,7 +22,7 @@ use crate::registry;
 const MOST: usize = 50_000;
 
 /// The most steps of a run that is opened.
-const LONGEST: u64 = 200_000;
+const LONGEST: u64 = 100_000;
 
 /// The most runs of a session.
 const RUNS: usize = 64;
@@ -272,7 +272,7 @@ mod tests {
     fn a_run_that_is_too_long_is_refused() {
         let long = Scenario::parse(LONG).expect("a scenario");
         let error = Session::of("long".to_owned(), &long, &Waiting::default()).map(|_| ()).unwrap_err();
-        assert!(error.to_string().contains("more than 200000 steps"), "{error}");
+        assert!(error.to_string().contains("more than 100000 steps"), "{error}");
     }
 
     /// It ends with its first step.

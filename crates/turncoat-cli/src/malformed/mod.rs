@@ -53,6 +53,7 @@ const MEMORY: u64 = 1 << 20;
 const EXPLAINED: u64 = 3_000;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how many inputs there are is no part of any of them")]
 fn malformed_input_is_refused_or_runs() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let (inputs, from) = (number("MALFORMED").unwrap_or(INPUTS), number("MALFORMED_FROM").unwrap_or(0));
@@ -175,6 +176,7 @@ impl Seeds {
                 watch.input(&text);
                 let experiment = Experiment::parse(&text).map_err(|error| anyhow!(error))?;
                 let cells = experiment.cells().map_err(|error| anyhow!(error))?;
+                ensure!(!cells.is_empty(), "nothing to run");
                 let cell = rng.pick(&cells);
                 draw(&cell.base, &cell.strategy, &cell.params, rng)
             }

@@ -134,9 +134,13 @@ fn listed(row: &Row<'_>, chart: &Chart, names: &[String]) -> String {
             (mark.step.to_string(), format!("{name}{text}"))
         }
     };
-    let mut lines = wrapped(&what, WIDTH - STEPS - 1).into_iter();
+    let margin = first.len().max(STEPS - 1) + 2;
+    // A set of many nodes is one long word: it may be broken after its commas.
+    let broken = |word: &str| if word.len() > WIDTH / 2 { word.replace(',', ", ") } else { word.to_owned() };
+    let what: Vec<String> = what.split(' ').map(broken).collect();
+    let mut lines = wrapped(&what.join(" "), WIDTH - margin).into_iter();
     let mut text = format!("{first:>7}  {}\n", lines.next().unwrap_or_default());
-    lines.for_each(|line| text.extend([&" ".repeat(STEPS + 1), line.as_str(), "\n"]));
+    lines.for_each(|line| text.extend([&" ".repeat(margin), line.as_str(), "\n"]));
     text
 }
 

@@ -26,8 +26,8 @@ impl<M: Clone> Base<M> {
     pub(super) fn new(checks: Checks, pace: Pace, delta: Time, doublings: u32, leave: usize) -> Self {
         Self {
             tree: Tree::new(checks),
-            shelf: Shelf::new(Time(2 * delta.0)),
-            pacemaker: Pacemaker::new(pace, Time(10 * delta.0), doublings, leave),
+            shelf: Shelf::new(delta.times(2)),
+            pacemaker: Pacemaker::new(pace, delta.times(10), doublings, leave),
         }
     }
 

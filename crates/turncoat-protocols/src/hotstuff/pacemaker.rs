@@ -91,7 +91,7 @@ impl Pacemaker {
 
     /// T = T0 * 2^min(k, cap), where k is the number of fruitless views.
     fn timeout(&self) -> Time {
-        Time(self.first.0 << self.fruitless.min(self.doublings))
+        self.first.times(1 << self.fruitless.min(self.doublings))
     }
 
     /// Begins a view; the one before has borne fruit or not.

@@ -71,7 +71,7 @@ impl Replica {
     /// The leader waits for reports, if it has to.
     fn start_wait(&self, cx: &mut Cx<'_>) {
         if self.config.wait && self.round.leads && !self.round.waited {
-            cx.set_timer(Timer::Wait, Time(2 * self.config.delta.0));
+            cx.set_timer(Timer::Wait, self.config.delta.times(2));
         }
     }
 

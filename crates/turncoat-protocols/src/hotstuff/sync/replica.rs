@@ -60,7 +60,7 @@ impl Replica {
         Self {
             config,
             tree: Tree::new(config.flags.checks(cluster.weak(), cluster.n)),
-            shelf: Shelf::new(Time(2 * config.delta.0)),
+            shelf: Shelf::new(config.delta.times(2)),
             view: View(0),
             quitting: false,
             high_qc: genesis(),
@@ -72,7 +72,7 @@ impl Replica {
     }
 
     pub(super) const fn deltas(&self, many: u64) -> Time {
-        Time(many * self.config.delta.0)
+        self.config.delta.times(many)
     }
 
     // --- certificates and locks -------------------------------------------------------------------------------

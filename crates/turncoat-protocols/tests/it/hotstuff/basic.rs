@@ -191,3 +191,14 @@ fn the_same_seed_is_the_same_run() {
         assert!(first.violation(Property::Agreement).is_none());
     }
 }
+
+/// Whoever wants to wait forever may say so.
+#[test]
+fn a_delta_may_reach_to_the_end_of_time() {
+    for name in ["hotstuff", "hotstuff-chained", "fast-hotstuff", "sync-hotstuff"] {
+        let protocol = [("name".to_owned(), name.into()), ("delta".to_owned(), i64::MAX.into())];
+        let n = if name == "sync-hotstuff" { 3 } else { 4 };
+        let settings = format!("cluster.n = {n}\nworkload.every = 9223372036854775807\nlimits.steps = 2000");
+        crate::stage::run(&crate::stage::scenario_of(protocol.into_iter().collect(), &settings));
+    }
+}
