@@ -346,7 +346,7 @@ fn every_claim_about_random_finds_is_in_the_recording() {
         }
         let mut strategy = strategies::make(strategy, &base, &[]).expect("a strategy");
         let mut runner = entry.runner();
-        for index in 0..300 {
+        for index in 0..(3 * finds as u64).max(300) {
             if found >= share {
                 break;
             }
