@@ -32,7 +32,7 @@ impl Run {
         let claims = match own.len() {
             0 => vec![Claim::Undecided(seat, None, until)],
             1..=4 => own.iter().map(|d| claim(&d)).collect(),
-            _ => own.last().iter().map(|d| claim(d)).collect(),
+            _ => own.last().iter().map(claim).collect(),
         };
         let text = match own.len() {
             0 => "decided nothing".to_owned(),

@@ -36,12 +36,14 @@ impl Run {
                 [self.missed(&one, &two), self.missed(&two, &one)].into_iter().flatten().collect()
             }
             (Property::Integrity, "order") => {
+                let seat = violation.nodes.first().map(|&node| SeatName::from(node));
+                let Some((wrong, missing)) = seat.and_then(|seat| self.out_of_order(seat)) else {
+                    return Vec::new();
+                };
                 let decisions = self.decisions();
-                let wrong = decisions.iter().rfind(|d| d.step == violation.step && self.is_correct(d.seat));
-                let Some(wrong) = wrong else { return Vec::new() };
-                let missing = self.left_out(wrong);
                 let other = decisions.iter().find(|d| d.slot == missing && d.step <= violation.step);
-                other.and_then(|other| self.missed(wrong, other)).into_iter().collect()
+                let other = other.filter(|_| wrong.slot > missing);
+                other.and_then(|other| self.missed(&wrong, other)).into_iter().collect()
             }
             _ => Vec::new(),
         }

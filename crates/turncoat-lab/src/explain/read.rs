@@ -182,13 +182,13 @@ impl Run {
         let of = |voter: NodeId| {
             let sent = votes.iter().copied().filter(|copy| copy.src.node == voter);
             if voter == seat.node || certificate {
-                let own = sent.filter(|copy| voter != seat.node || copy.src == seat);
-                return own.last().into_iter().collect();
+                let own = sent.rev().find(|copy| voter != seat.node || copy.src == seat);
+                return own.into_iter().collect();
             }
             let direct: Vec<&SentCopy> = sent.clone().filter(|copy| heard(copy)).collect();
             // Others may have passed it on.
             let passed = |copy: &&SentCopy| votes.iter().any(|other| heard(other) && other.text == copy.text);
-            if direct.is_empty() { sent.filter(passed).last().into_iter().collect() } else { direct }
+            if direct.is_empty() { sent.rev().find(passed).into_iter().collect() } else { direct }
         };
         let votes = ballot.voters.iter().map(|voter| (voter, of(voter))).collect();
         Some(Poll { decision, ballot, votes })

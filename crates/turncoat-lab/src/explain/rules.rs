@@ -21,38 +21,7 @@ impl Run {
                 decisions.iter().filter(|d| d.seat == seat && d.step <= violation.step).collect();
             let Some(last) = own.last() else { continue };
             match violation.rule {
-                "order" => {
-                    lines.push(self.decided(last));
-                    let missing = self.left_out(last);
-                    let others: Vec<&Decision> =
-                        decisions.iter().filter(|d| d.slot == missing && d.step <= violation.step).collect();
-                    let slot = self.slot(missing);
-                    let text = format!(
-                        "{} comes before it, and {seat} had not decided that one. {}",
-                        capitalised(&slot),
-                        match others.first() {
-                            Some(first) =>
-                                format!("{} had: {}.", and(others.iter().map(|d| d.seat)), first.value),
-                            None => "Nobody had.".to_owned(),
-                        }
-                    );
-                    let claim = |d: &&Decision| {
-                        let Decision { seat, slot, id, step, .. } = **d;
-                        Claim::Decided { seat, slot, id, step, grounds: None }
-                    };
-                    let mut claims: Vec<Claim> = others.iter().map(claim).collect();
-                    claims.push(Claim::Undecided(seat, Some(missing), violation.step));
-                    lines.push(Line::new(text, claims));
-                    let heard = self.heard(seat, Some(missing), violation.step);
-                    match heard.is_empty() {
-                        true => lines.push(format!("About {slot} {seat} had heard nothing.").into()),
-                        false => lines.push(
-                            Line::joined(heard, "; ")
-                                .map(|heard| format!("About {slot} {seat} had heard: {heard}.")),
-                        ),
-                    }
-                    lines.extend(self.late_reasons());
-                }
+                "order" => lines.extend(self.disorder(seat)),
                 "twice" => {
                     let first = own.iter().find(|d| d.slot == last.slot).copied().unwrap_or(last);
                     lines.extend([self.decided(first), self.decided(last)]);
@@ -71,11 +40,59 @@ impl Run {
         lines
     }
 
-    /// The slot that somebody should have decided in the place of this decision.
-    pub(super) fn left_out(&self, decision: &Decision) -> Slot {
+    /// A slot that was decided before those before it, or after later ones.
+    fn disorder(&self, seat: SeatName) -> Vec<Line> {
+        let Some((decision, next)) = self.out_of_order(seat) else { return Vec::new() };
         let decisions = self.decisions();
-        let before = decisions.iter().rfind(|d| d.seat == decision.seat && d.step < decision.step);
-        before.map_or(Slot(1), |before| before.slot.next())
+        let mut lines = vec![self.decided(&decision)];
+        let claim = |d: &Decision| {
+            let Decision { seat, slot, id, step, .. } = *d;
+            Claim::Decided { seat, slot, id, step, grounds: None }
+        };
+        let slot = self.slot(next);
+        if decision.slot > next {
+            let others: Vec<&Decision> = decisions
+                .iter()
+                .filter(|d| d.slot == next && d.step <= decision.step && d.seat != seat)
+                .collect();
+            let had = match others.first() {
+                Some(first) => format!("{} had: {}.", and(others.iter().map(|d| d.seat)), first.value),
+                None => "Nobody had.".to_owned(),
+            };
+            let text =
+                format!("{} comes before it, and {seat} had not decided that one. {had}", capitalised(&slot));
+            let mut claims: Vec<Claim> = others.iter().map(|d| claim(d)).collect();
+            claims.push(Claim::Undecided(seat, Some(next), decision.step));
+            lines.push(Line::new(text, claims));
+            let heard = self.heard(seat, Some(next), decision.step);
+            lines.push(match heard.is_empty() {
+                true => format!("About {slot} {seat} had heard nothing.").into(),
+                false => {
+                    Line::joined(heard, "; ").map(|heard| format!("About {slot} {seat} had heard: {heard}."))
+                }
+            });
+            lines.extend(self.late_reasons());
+        } else {
+            let before = decisions
+                .iter()
+                .rfind(|d| d.seat == seat && d.slot.next() == next && d.step <= decision.step);
+            lines.extend(before.map(|before| {
+                let text =
+                    format!("By then {seat} had decided {} (step {}).", self.slot(before.slot), before.step);
+                Line::new(text, vec![claim(before)])
+            }));
+        }
+        lines
+    }
+
+    /// The first decision of somebody that was not of its next slot, and the slot that was next.
+    pub(super) fn out_of_order(&self, seat: SeatName) -> Option<(Decision, Slot)> {
+        let mut last: Option<Slot> = None;
+        self.decisions().into_iter().filter(|d| d.seat == seat).find_map(|decision| {
+            let slot = decision.slot;
+            let next = last.replace(slot).map_or(slot.min(Slot(1)), Slot::next);
+            (slot != next).then_some((decision, next))
+        })
     }
 
     /// Where a value came from that nobody had asked for.

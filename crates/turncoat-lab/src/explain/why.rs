@@ -313,7 +313,10 @@ impl Run {
         for (voter, _) in votes.iter().filter(|_| own && decision.id != Digest::NULL) {
             let Some(vote) = self.vote(poll, *voter) else { continue };
             let named = self.named(vote);
-            if !named.is_empty() && !named.contains(&decision.value.as_str()) {
+            // A vote may name a block by what is in it.
+            let inside = |name: &str| decision.requests.iter().any(|it| self.names.request(it) == name);
+            let names_it = |name: &&str| *name == decision.value || inside(name);
+            if !named.is_empty() && !named.iter().any(names_it) {
                 others.push((*voter, named.join("/"), vote));
             }
         }
