@@ -23,6 +23,7 @@ use turncoat_strategies::StrategyError;
 
 use crate::config::Config;
 use crate::searcher::Searcher;
+use crate::tally::counted;
 use crate::{again, registry};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
@@ -414,7 +415,10 @@ impl Prepared {
         config.extend(self.base.protocol.config.clone());
         match (self.entry.bound)(&config, 1) {
             Some(bound) if bound > n => {
-                anyhow!("{name} with {n} replicas tolerates no fault: use n >= {bound}, or --over-budget")
+                anyhow!(
+                    "{name} with {} tolerates no fault: use n >= {bound}, or --over-budget",
+                    counted(n as u64, "replica")
+                )
             }
             _ => anyhow!(
                 "{} needs a Byzantine replica, and f = 0: use f >= 1, or --over-budget",

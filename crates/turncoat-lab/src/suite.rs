@@ -207,6 +207,32 @@ impl Bug {
         flags.and_then(|flags| flags.try_into().ok()).unwrap_or_default()
     }
 
+    /// Whether a protocol has the bug, in scenarios like `base`: its flags are switched on, or the protocol is a variant like that of
+    /// the witness, and no control. `row` is the protocol of the witness.
+    pub fn is_of(&self, row: &Entry, entry: &Entry, base: &Scenario) -> bool {
+        let own = |scenario: &Scenario, entry: &Entry| {
+            crate::suspects::flags(&scenario.protocol).unwrap_or_else(|| entry.preset_flags())
+        };
+        let (needed, present) = (own(&self.witness, row), own(base, entry));
+        if row.protocol != entry.protocol || !needed.iter().all(|flag| present.contains(flag)) {
+            return false;
+        }
+        if !needed.is_empty() {
+            return true;
+        }
+        let alike = |(key, value): (&String, &toml::Value)| entry.config.get(key) == Some(value);
+        let variant = row.preset.iter().filter(|(key, _)| *key != "flags").all(alike);
+        let controls = &self.facts.control;
+        let control =
+            controls.iter().any(|control| control.set.is_empty() && control.protocol.name == entry.name);
+        // Where each control is the protocol itself in another setting, the setting has the bug.
+        let setting = controls.iter().all(|control| !control.set.is_empty());
+        let crash_on_garbage = |scenario: &Scenario| scenario.adversary.crash_on_garbage;
+        let same = self.witness.cluster.trust == base.cluster.trust
+            && crash_on_garbage(&self.witness) == crash_on_garbage(base);
+        variant && !control && (same || !setting)
+    }
+
     /// Whether a run violates what the bug violates.
     pub fn shows(&self, outcome: &Outcome) -> bool {
         let Facts { property, rule, .. } = &self.facts;

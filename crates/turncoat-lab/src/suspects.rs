@@ -78,14 +78,6 @@ impl Suspects {
         suspects
     }
 
-    /// The ids of those that a campaign with such a base scenario may show.
-    pub fn ids(&self, base: &Scenario) -> Vec<Arc<str>> {
-        let possible = |row: &&Suspect| !row.flags.is_empty() || row.trust == base.cluster.trust;
-        let mut ids: Vec<_> = self.rows.iter().filter(possible).map(|row| Arc::clone(&row.id)).collect();
-        ids.sort();
-        ids
-    }
-
     /// Makes the protocol with these flags: made once, it is read once.
     fn admit(&mut self, base: &Scenario, flags: Vec<String>) {
         let mut config = base.protocol.config.clone();

@@ -15,6 +15,7 @@ use turncoat_lab::campaign::Campaign;
 use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
+use turncoat_lab::suite::Bug;
 use turncoat_lab::summary::{Finding, Summary};
 use turncoat_lab::suspects::OTHER;
 
@@ -237,8 +238,13 @@ fn run(
 
 /// The bugs of the suite that such a protocol has, and those that the first violations show.
 fn known_bugs(task: &Task, summary: &Summary) -> Result<(Vec<Arc<str>>, BTreeMap<Property, Arc<str>>)> {
+    let bugs = Rows::embedded().bugs(&[])?;
+    let has = |bug: &&Bug| {
+        let row = registry::protocol(&bug.witness.protocol.name);
+        row.is_ok_and(|row| bug.is_of(&row, &task.entry, &task.base))
+    };
+    let known: Vec<Arc<str>> = bugs.iter().filter(has).map(|bug| bug.id.as_str().into()).collect();
     let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
-    let known = suspects.ids(&task.base);
     let mut shown = BTreeMap::new();
     let mut runner = task.entry.runner();
     for (&property, Finding { scenario, violation, .. }) in &summary.first {

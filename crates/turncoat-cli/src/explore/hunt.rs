@@ -121,7 +121,7 @@ impl Hunts {
             };
             let mut keep = |record: Record| {
                 let Some(scenario) = record.scenario else { return true };
-                for violation in &record.outcome.violations {
+                for violation in record.outcome.inside() {
                     let words = Traits::of(violation, &scenario, &record.outcome).words(&table);
                     lock(&hunted.state).found(record.index, words, violation, &scenario);
                 }

@@ -45,7 +45,7 @@ fn a_parameter_that_the_strategy_does_not_have_is_refused() {
     refused_args(&format!("{byzzfuzz} c=many"), &["c=many", "whole number"]);
     refused_args(&format!("{byzzfuzz} scope=huge"), &["scope=huge", "small"]);
     refused_args("run pbft --set c=1", &["no parameter of none `c`", "There are: none"]);
-    refused_args("fuzz pbft --set q=1", &["no parameter of portfolio `q`", "There are: none"]);
+    refused_args("fuzz pbft --set q=1", &["no parameter of portfolio `q`", "There are: liars"]);
     refused_args("fuzz pbft --set c=1", &["no parameter of portfolio `c`", "--strategy byzzfuzz"]);
 }
 

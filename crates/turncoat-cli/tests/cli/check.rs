@@ -55,6 +55,9 @@ fn mistakes_are_refused() {
     refused_args("check pbtf", &["did you mean `pbft`?"]);
     refused_args("check", &["no protocol", "turncoat fuzz pbft"]);
     refused_args("check pbft --runs 0", &["--runs"]);
-    refused_args("check pbft -f 0", &["random", "cluster.f = 0"]);
+    refused_args(
+        "check pbft -f 0",
+        &["pbft with 1 replica tolerates no fault: use n >= 4, or --over-budget"],
+    );
     refused_args("check pbft --junit nowhere/x.xml", &["nowhere"]);
 }

@@ -80,7 +80,7 @@ impl Made {
             if hit(run) {
                 first.get_or_insert(run);
                 let row = params![place.id, run as i64, agreement, split, bug];
-                db.execute("INSERT INTO violations VALUES (?1, ?2, 0, ?3, ?4, 40, 1, ?5)", row)
+                db.execute("INSERT INTO violations VALUES (?1, ?2, 0, ?3, ?4, 40, 1, ?5, NULL)", row)
                     .expect("a violation");
             }
         }

@@ -49,6 +49,7 @@ fn a_client_that_misses_the_answer_hands_its_payment_in_again_and_is_answered() 
     // Two of six answers to the first payment are lost, and four are too few for the client to go on.
     let lost = r#"
         workload = { requests = 2, ops = ["c1:5", "c1:6"] }
+        network = { loss = "drop" }
         [[adversary.faults]]
         from = ["p0", "p3"]
         kind = "settled"
