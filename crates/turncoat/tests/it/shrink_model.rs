@@ -1,6 +1,6 @@
 //! Shrinking never leaves the model: what is shrunk is a counterexample in the same world, to the same mistake.
 //!
-//! Over the witnesses of the suite, and over what campaigns find in its protocols. `TURNCOAT_FINDS` says in how many of ten rows
+//! Over the witnesses of the suite, and over what campaigns find in its protocols. `TURNCOAT_TENTHS` says in how many of ten rows
 //! campaigns look: 1 by default, 10 in `checks/shrink.sh`.
 
 use std::collections::BTreeSet;
@@ -127,7 +127,7 @@ fn witnesses_of_the_suite() {
 #[test]
 fn what_campaigns_find() {
     #[expect(clippy::disallowed_methods, reason = "a test may be told how far to go")]
-    let tenths = std::env::var("TURNCOAT_FINDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let tenths = std::env::var("TURNCOAT_TENTHS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (mut finds, mut protocols) = (0, BTreeSet::new());
     for (_, bug) in suite().into_iter().enumerate().filter(|(i, _)| i % 10 < tenths) {
         let base = bug.base().expect("a base");
