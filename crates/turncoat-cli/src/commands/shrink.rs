@@ -94,24 +94,20 @@ impl Report {
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { before, after, seconds, .. } = self;
-        match after.events < before.events {
-            true => write!(f, "shrunk from {} to {} events", before.events, after.events)?,
-            false => write!(f, "shrunk")?,
-        }
-        // What was left to chance may need words.
-        for (name, before, after) in [
-            ("faults", before.faults, after.faults),
-            ("steps of a script", before.actions, after.actions),
-            ("requests", before.requests as usize, after.requests as usize),
-            ("lines", before.lines, after.lines),
-        ] {
-            match before == after {
-                true if after == 0 => {}
-                true => write!(f, ", {after} {name}")?,
-                false if after > before => {}
-                false => write!(f, ", {before} to {after} {name}")?,
-            }
-        }
+        let words = [
+            ("events", before.events, after.events),
+            ("faults", before.faults as u64, after.faults as u64),
+            ("steps of a script", before.actions as u64, after.actions as u64),
+            ("requests", before.requests.into(), after.requests.into()),
+            ("lines", before.lines as u64, after.lines as u64),
+        ];
+        // What was left to chance before may take more words to be said.
+        let words = words.into_iter().filter(|&(_, before, after)| after <= before && before > 0);
+        let words = words.map(|(name, before, after)| match before == after {
+            true => format!("{after} {name}"),
+            false => format!("{before} to {after} {name}"),
+        });
+        write!(f, "shrunk: {}", words.collect::<Vec<_>>().join(", "))?;
         let why = match self.stopped {
             Stopped::Fixpoint => "nothing more to cut",
             Stopped::Budget => "the budget is used up",

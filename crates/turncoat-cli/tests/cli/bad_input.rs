@@ -1,6 +1,6 @@
 //! Mistakes: each gets exit code 2 and one message that says what would be right.
 
-use super::{DOOMED, Folder, turncoat};
+use super::{Folder, OVER_BUDGET, turncoat};
 
 /// Runs a command that must fail; the message must hold all of `words`.
 pub(crate) fn refused(folder: &Folder, args: &[&str], words: &[&str]) {
@@ -98,13 +98,16 @@ fn a_cluster_below_the_bound_is_refused() {
 fn a_byzantine_set_beyond_the_budget_is_refused() {
     let two = ["run", "pbft", "--set", r#"adversary.byzantine=["p0","p1"]"#];
     refused(&Folder::new(), &two, &["2 faulty replicas {p0,p1}", "f = 1", "--over-budget"]);
-    refused_file(&DOOMED.replace("over-budget = true", ""), &["3 faulty replicas", "over-budget = true"]);
+    refused_file(
+        &OVER_BUDGET.replace("over-budget = true", ""),
+        &["3 faulty replicas", "over-budget = true"],
+    );
 }
 
 #[test]
 fn a_fault_on_a_node_that_does_not_exist_is_refused() {
-    refused_file(&DOOMED.replace("\"p3\"", "\"p9\""), &["fault 3", "there is no p9", "p0..p3"]);
-    refused_file(&DOOMED.replace("\"p3\"", "\"x9\""), &["`x9` names no node", "line 18"]);
+    refused_file(&OVER_BUDGET.replace("\"p3\"", "\"p9\""), &["fault 3", "there is no p9", "p0..p3"]);
+    refused_file(&OVER_BUDGET.replace("\"p3\"", "\"x9\""), &["`x9` names no node", "line 18"]);
     let fault = ["run", "pbft", "--set", r#"adversary.faults=[{to=["p7"], drop=true}]"#];
     refused(&Folder::new(), &fault, &["there is no p7"]);
 }
@@ -182,11 +185,11 @@ fn a_malformed_file_is_refused_with_the_line() {
     refused_file("", &["schema = 1"]);
     refused_file("schema = 1\n[protocol\n", &["line 2"]);
     refused_file("schema = 1\nseed = 1\n[protocol]\nname = 5\n", &["line 4"]);
-    refused_file(&DOOMED.replace("steps = 400", "stepps = 400"), &["line 9", "stepps", "`steps`"]);
-    refused_file(&DOOMED.replace("crash = \"p1\"", "crush = \"p1\""), &["line 12", "crush"]);
-    refused_file(&DOOMED.replace("crash = \"p1\"", ""), &["exactly one effect"]);
-    refused_file(&DOOMED.replace("\"pbft\"", "\"pbtf\""), &["did you mean `pbft`?"]);
-    let expect = format!("{DOOMED}[expect]\nproperty = \"aggreement\"\nfingerprint = 1\n");
+    refused_file(&OVER_BUDGET.replace("steps = 400", "stepps = 400"), &["line 9", "stepps", "`steps`"]);
+    refused_file(&OVER_BUDGET.replace("crash = \"p1\"", "crush = \"p1\""), &["line 12", "crush"]);
+    refused_file(&OVER_BUDGET.replace("crash = \"p1\"", ""), &["exactly one effect"]);
+    refused_file(&OVER_BUDGET.replace("\"pbft\"", "\"pbtf\""), &["did you mean `pbft`?"]);
+    let expect = format!("{OVER_BUDGET}[expect]\nproperty = \"aggreement\"\nfingerprint = 1\n");
     refused_file(&expect, &["expect.property", "did you mean `agreement`?"]);
 }
 

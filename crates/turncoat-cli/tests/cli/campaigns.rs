@@ -94,7 +94,7 @@ fn other_seeds_give_other_runs() {
 #[test]
 fn a_violation_is_saved_and_the_last_line_replays_it() {
     let folder = Folder::new();
-    let ran = doomed(&folder, &["--runs", "10"]);
+    let ran = doomed(&folder, &["--runs", "10", "--until", "first"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     let summary = ran.json();
     assert_eq!(summary["runs"], 1);

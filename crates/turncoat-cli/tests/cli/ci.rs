@@ -130,7 +130,7 @@ fn github_gets_an_annotation_for_each_first_violation() {
     );
     assert!(annotations[0].ends_with(&format!("%0A{hint}")), "{}", annotations[0]);
     // People read the same log.
-    assert!(ran.out.contains("  violations   termination 1 (100.0 %)"), "{}", ran.out);
+    assert!(ran.out.contains("  violations   termination 10 (100.0 %)"), "{}", ran.out);
 
     let clean = folder.turncoat("fuzz pbft --runs 20 --message-format github");
     assert_eq!(clean.out.lines().last(), Some("::notice title=pbft::no violation in 20 runs"));

@@ -1,6 +1,6 @@
 //! Scenarios in plain words.
 
-use super::{DOOMED, Folder, turncoat};
+use super::{Folder, OVER_BUDGET, turncoat};
 
 /// Figure 2 of the ByzzFuzz paper, as somebody would save it.
 const FIGURE_2: &str = r#"
@@ -96,7 +96,7 @@ fn a_run_without_violation_and_one_that_never_ends_are_told_too() {
     folder.write("fine.toml", "schema = 1\n[protocol]\nname = \"pbft\"\n");
     let fine = folder.turncoat("explain fine.toml");
     assert!(fine.code == 0 && fine.out.starts_with("Nothing was violated"), "{}", fine.out);
-    folder.write("doomed.toml", DOOMED);
+    folder.write("doomed.toml", OVER_BUDGET);
     let doomed = folder.turncoat("explain doomed.toml --long");
     assert!(doomed.out.contains("p1, p2 and p3: stopped."), "{}", doomed.out);
     assert!(doomed.out.contains("More replicas are faulty than the protocol promises to tolerate."));

@@ -94,6 +94,27 @@ fn turncoat(args: &str) -> Ran {
     Folder::new().turncoat(args)
 }
 
+/// Three of four replicas are down before the first request: nobody can get a reply, and nobody has promised one.
+const OVER_BUDGET: &str = r#"
+schema = 1
+seed = 7
+[protocol]
+name = "pbft"
+[cluster]
+over-budget = true
+[limits]
+steps = 400
+[[adversary.faults]]
+step = 0
+crash = "p1"
+[[adversary.faults]]
+step = 0
+crash = "p2"
+[[adversary.faults]]
+step = 0
+crash = "p3"
+"#;
+
 /// The network is calm, and the limit on events so low that nobody can get a reply.
 const DOOMED: &str = r#"
 schema = 1
