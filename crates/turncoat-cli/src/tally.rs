@@ -35,11 +35,9 @@ pub(crate) struct Tally<'a> {
     pub(crate) space: Option<Space>,
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
-    /// The known bugs that such a protocol has.
-    pub(crate) known: Vec<Arc<str>>,
-    /// Of the first violations, the known bug that each shows.
-    pub(crate) shown: BTreeMap<Property, Arc<str>>,
-    /// Whether a search for safety alone.
+    /// What is known of such a protocol.
+    pub(crate) known: Known,
+    /// Whether safety alone is judged.
     pub(crate) safety_only: bool,
     /// Where it was saved.
     pub(crate) files: BTreeMap<Property, Filed>,
@@ -47,6 +45,13 @@ pub(crate) struct Tally<'a> {
     pub(crate) shrunk: BTreeMap<Property, Report>,
     /// The runs among them that were another run when they were run again.
     pub(crate) unrepeatable: Vec<u64>,
+}
+
+/// The known bugs of a protocol.
+pub(crate) struct Known {
+    pub(crate) bugs: Vec<Arc<str>>,
+    /// Of the first violations, the one that each shows.
+    pub(crate) shown: BTreeMap<Property, Arc<str>>,
 }
 
 /// A violation as JSON has it.
@@ -190,8 +195,8 @@ impl Tally<'_> {
                 .map(|(property, words)| (property.name().to_owned(), Value::from(words)))
                 .collect::<Map<_, _>>(),
             "untested": self.untested(),
-            "known_bugs": self.known,
-            "shown_bugs": self.shown,
+            "known_bugs": self.known.bugs,
+            "shown_bugs": self.known.shown,
             "undecided": self.summary.undecided,
             "steps": steps,
             "deliveries": deliveries,
@@ -283,7 +288,7 @@ impl Tally<'_> {
         let worst_first = worst.filter_map(|property| Some((property, first.get(&property)?)));
         for (property, finding) in worst_first {
             out::line(violated(finding))?;
-            if let Some(bug) = self.shown.get(&property) {
+            if let Some(bug) = self.known.shown.get(&property) {
                 out::line(format_args!("  matches the known bug {bug}"))?;
             }
             if let Some(Filed { path, how }) = self.files.get(&property) {
@@ -305,14 +310,15 @@ impl Tally<'_> {
 
     /// Which bugs are known of such a protocol, and whether they showed.
     fn print_known(&self) -> Result<()> {
-        if self.known.is_empty() {
+        let Known { bugs, shown } = &self.known;
+        if bugs.is_empty() {
             return Ok(());
         }
-        let bugs = counted(self.known.len() as u64, "known bug");
-        let (name, shown) = (self.entry.name, self.shown.values().collect::<BTreeSet<_>>());
+        let count = counted(bugs.len() as u64, "known bug");
+        let (name, shown) = (self.entry.name, shown.values().collect::<BTreeSet<_>>());
         let program = again::program();
-        let example = self.known.iter().find(|bug| !shown.contains(bug)).unwrap_or(&self.known[0]);
-        out::line(format_args!("{name} has {bugs}: {}", self.known.join(", ")))?;
+        let example = bugs.iter().find(|bug| !shown.contains(bug)).unwrap_or(&bugs[0]);
+        out::line(format_args!("{name} has {count}: {}", bugs.join(", ")))?;
         let showed = match shown.is_empty() {
             true => "None of them showed".to_owned(),
             false => {

@@ -1,8 +1,8 @@
 //! What a protocol assumes of the world around it, and whether a run kept to it.
 //!
 //! A protocol promises its properties in some world: with at most f faulty replicas, over channels of some kind. It says which
-//! ([`Assumptions`]). Whatever happens in a run that leaves this world goes through [`World::note`], and at the end of the run
-//! [`World::judge`] says of each violation whether it came *after* the protocol's world had been left: such a violation is
+//! ([`Assumptions`]). Whatever happens in a run that leaves this world goes through `World::note`, and at the end of the run
+//! `World::judge` says of each violation whether it came *after* the protocol's world had been left: such a violation is
 //! outside of what was promised, and no bug.
 
 use std::fmt;

@@ -40,7 +40,7 @@ pub struct Summary {
     pub completed: u64,
     /// Runs that reached their calm phase.
     pub calm: u64,
-    /// Runs in which no correct replica decided anything.
+    /// Runs in which no correct replica decided anything, and no client got a result.
     pub undecided: u64,
     /// Of those, runs that ended at a limit.
     pub cut_short: CutShort,
@@ -182,7 +182,8 @@ impl Summary {
             }
         }
         let disturbed = outcome.injected != Injected::default();
-        if outcome.commits == 0 {
+        // Speculative replicas execute, clients have results, and nothing may be final yet.
+        if outcome.commits == 0 && outcome.completed == 0 {
             self.undecided += 1;
             self.cut_short.count(outcome.end, disturbed);
         }

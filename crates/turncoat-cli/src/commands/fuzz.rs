@@ -33,7 +33,7 @@ use crate::rows::Rows;
 use crate::setup::{Setup, Start};
 use crate::shelf::Shelf;
 use crate::stop::Stop;
-use crate::tally::Tally;
+use crate::tally::{Known, Tally};
 use crate::task::{Label, Task};
 use crate::{files, out, registry};
 
@@ -205,7 +205,7 @@ fn run(
     let drawn = (0..100).map_while(|index| campaign.scenario_of(index).ok());
     let schedulers: BTreeSet<_> = drawn.map(|scenario| scenario.scheduler.name).collect();
     let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
-    let (known, shown) = known_bugs(task, &summary)?;
+    let known = known_bugs(task, &summary)?;
     let (files, shrunk) = save(task, &summary, &args.corpus.path, args.automatic.budget(), stop);
     let tally = Tally {
         entry,
@@ -216,7 +216,6 @@ fn run(
         seconds,
         interrupted: stop.interrupted(),
         known,
-        shown,
         safety_only: task.base.workload.goal == Goal::None,
         files,
         shrunk,
@@ -237,18 +236,18 @@ fn run(
 }
 
 /// The bugs of the suite that such a protocol has, and those that the first violations show.
-fn known_bugs(task: &Task, summary: &Summary) -> Result<(Vec<Arc<str>>, BTreeMap<Property, Arc<str>>)> {
-    let bugs = Rows::embedded().bugs(&[])?;
+fn known_bugs(task: &Task, summary: &Summary) -> Result<Known> {
+    let all = Rows::embedded().bugs(&[])?;
     let has = |bug: &&Bug| {
         let row = registry::protocol(&bug.witness.protocol.name);
         row.is_ok_and(|row| bug.is_of(&row, &task.entry, &task.base))
     };
-    let known: Vec<Arc<str>> = bugs.iter().filter(has).map(|bug| bug.id.as_str().into()).collect();
+    let bugs: Vec<Arc<str>> = all.iter().filter(has).map(|bug| bug.id.as_str().into()).collect();
     let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
     let mut shown = BTreeMap::new();
     let mut runner = task.entry.runner();
     for (&property, Finding { scenario, violation, .. }) in &summary.first {
-        if known.is_empty() {
+        if bugs.is_empty() {
             break;
         }
         let outcome = runner.execute(scenario)?;
@@ -257,7 +256,7 @@ fn known_bugs(task: &Task, summary: &Summary) -> Result<(Vec<Arc<str>>, BTreeMap
         let name = place.and_then(|place| names.get(place)).filter(|name| ***name != *OTHER);
         shown.extend(name.map(|name| (property, Arc::clone(name))));
     }
-    Ok((known, shown))
+    Ok(Known { bugs, shown })
 }
 
 /// Saves the first violation of each property, shrunk if there is time for it. What cannot be saved was found

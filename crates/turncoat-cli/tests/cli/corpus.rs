@@ -233,7 +233,7 @@ fn the_list_names_the_known_bug_that_an_entry_looks_like() {
     let json = lines(&folder.turncoat("corpus list --json"), "entry");
     assert_eq!(json[0]["bug"], "pbft-java/figure-2");
     assert_eq!(json[0]["kind"], "agreement (slot): lies about pre-prepare.seq");
-    assert_eq!(json[1]["size"]["faults"], 3);
+    assert_eq!(json[1]["size"]["lines"], 8);
 }
 
 #[test]
