@@ -11,13 +11,17 @@ cd "$(dirname "$0")/.."
 
 runs=$(scaled 10000 50)
 seeds=$(scaled 20 2)
-echo "| protocol | assumes of channels | known bugs | campaigns with a violation | violations | bugs that showed |"
+echo "| protocol | channels | known bugs | campaigns with a violation | violations | bugs that showed |"
 echo "|---|---|---|---|---|---|"
 "$turncoat" list protocols --json >"$folder/protocols"
 # Engines have known bugs, and pages of their own.
 for protocol in $(grep -o '"name":"[^"]*"' "$folder/protocols" | cut -d '"' -f 4 | grep -v '^malachite\|^hbbft'); do
     cell=$protocol
-    channels=$("$turncoat" list assumptions "$protocol" | sed -n 's/^\(channels\|synchrony\) *//p')
+    case $("$turncoat" list assumptions "$protocol") in
+    *'may be lost'*) channels=fair-lossy ;;
+    *'never lost'*) channels=reliable ;;
+    *) channels=synchronous ;;
+    esac
     found=0
     : >"$folder/violations"
     : >"$folder/shown"

@@ -226,7 +226,8 @@ impl Bug {
         let control =
             controls.iter().any(|control| control.set.is_empty() && control.protocol.name == entry.name);
         // Where each control is the protocol itself in another setting, the setting has the bug.
-        let setting = controls.iter().all(|control| !control.set.is_empty());
+        let itself = |control: &Control| control.protocol.name == self.witness.protocol.name;
+        let setting = controls.iter().all(|control| !control.set.is_empty() && itself(control));
         let crash_on_garbage = |scenario: &Scenario| scenario.adversary.crash_on_garbage;
         let same = self.witness.cluster.trust == base.cluster.trust
             && crash_on_garbage(&self.witness) == crash_on_garbage(base);

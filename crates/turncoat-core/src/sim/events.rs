@@ -27,9 +27,6 @@ impl<P: Protocol> Sim<P> {
             self.lose(header, by);
             return;
         }
-        if self.attended && self.world.timed() {
-            self.note_delay(&header);
-        }
         self.deliveries += 1;
         let ends = u64::from(src.0) << 16 | u64::from(dst.0) << 8 | u64::from(kind);
         self.io.trail.add(self.io.time.0 << 24 ^ ends);
@@ -47,6 +44,9 @@ impl<P: Protocol> Sim<P> {
 
     /// Hands a message over while somebody watches or meddles.
     fn hand_over_attended(&mut self, header: Header) {
+        if self.world.timed() {
+            self.note_delay(&header);
+        }
         let Header { src, dst, payload, .. } = header;
         let recorded = self.io.recording.is_some();
         if recorded {
@@ -96,11 +96,8 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn fire(&mut self, seat: Seat, timer: P::Timer, at: Time) {
         self.io.step += 1;
-        let late = self.world.timed() && self.world.is_late(at, self.io.time);
-        if late && self.io.ledger.correct().contains(seat) {
-            let name = self.io.seats.name(seat);
-            let event = || format!("timer {} of {name}, due at {at}", timer_name(&timer));
-            self.world.note(Assumption::Synchrony, self.io.step, event);
+        if self.world.timed() {
+            self.note_late_timer(seat, timer, at);
         }
         self.io.time = self.io.time.max(at);
         self.io.trail.add(3 << 60 | self.io.time.0 << 8 | u64::from(seat.0));
@@ -109,6 +106,16 @@ impl<P: Protocol> Sim<P> {
         }
         self.call(seat, |node, cx| node.on_timer(timer, cx));
         self.settle();
+    }
+
+    /// A timer fires: is it as late as a message may not be?
+    #[cold]
+    fn note_late_timer(&mut self, seat: Seat, timer: P::Timer, at: Time) {
+        if self.world.is_late(at, self.io.time) && self.io.ledger.correct().contains(seat) {
+            let name = self.io.seats.name(seat);
+            let event = || format!("timer {} of {name}, due at {at}", timer_name(&timer));
+            self.world.note(Assumption::Synchrony, self.io.step, event);
+        }
     }
 
     /// After an event: deeds that it triggered, then a look around.

@@ -332,6 +332,7 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// One event; false at the end.
+    #[inline(always)]
     pub fn step(&mut self) -> bool {
         if self.end.is_some() || self.ended() {
             return false;
