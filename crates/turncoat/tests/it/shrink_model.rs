@@ -144,6 +144,6 @@ fn what_campaigns_find() {
             (finds, protocols) = (finds + 1, &protocols | &BTreeSet::from([entry.name]));
         }
     }
-    println!("{finds} finds of {} protocols", protocols.len());
+    eprintln!("{finds} finds of {} protocols", protocols.len());
     assert!(finds >= 15 * tenths && (tenths < 10 || protocols.len() >= 8), "{finds} of {protocols:?}");
 }
