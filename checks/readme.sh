@@ -92,7 +92,7 @@ if [ "${1:-}" = --write ]; then
     exit "$failed"
 fi
 without_times() {
-    sed 's/ in [0-9.]* s (.*/ in .../' "$1"
+    sed 's/ in [0-9.]* s (.*/ in .../; s/ ([0-9.]* s, / (/' "$1"
 }
 if ! diff <(without_times README.md) <(without_times "$folder/README.md"); then
     echo 'readme: FAILED, commands print other lines (>) than it says (<); checks/readme.sh --write puts them in'

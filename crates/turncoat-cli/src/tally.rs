@@ -303,7 +303,8 @@ impl Tally<'_> {
             out::line(format_args!("outside: {}", violated(finding)))?;
         }
         if first.is_empty() {
-            out::line(format_args!("no violation in {}", counted(*runs, "run")))?;
+            let inside = if self.summary.outside.is_empty() { "" } else { " inside of the assumptions" };
+            out::line(format_args!("no violation{inside} in {}", counted(*runs, "run")))?;
         }
         self.print_known()
     }

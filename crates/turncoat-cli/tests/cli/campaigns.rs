@@ -197,3 +197,68 @@ fn speed_ends_with_one_object() {
     }
     assert!(figures["bytes_per_simulation"].is_null() || figures["bytes_per_simulation"].is_u64());
 }
+
+/// hBFT sends nothing again. Inside of what it assumes nothing is lost; beyond it, what comes of losses is counted apart.
+#[test]
+fn an_assumption_is_left_on_purpose_alone() {
+    let folder = Folder::new();
+    let inside = folder.turncoat("fuzz hbft --runs 300 --json");
+    assert_eq!((inside.code, &inside.json()["outside"]), (0, &serde_json::json!({})));
+    let beyond = "fuzz hbft --beyond channels --runs 300 --no-shrink";
+    let ran = folder.turncoat(&format!("{beyond} --json"));
+    let summary = ran.json();
+    assert_eq!((ran.code, &summary["violating"]), (0, &0.into()), "{}", ran.err);
+    assert!(summary["outside"]["termination"]["channels"].as_u64() > Some(0), "{summary}");
+    let people = folder.turncoat(beyond).out;
+    assert!(people.contains(", after breaking `channels`\n"), "{people}");
+    assert!(
+        people.contains("messages between correct nodes were lost, which the protocol assumes never happens")
+    );
+    assert!(people.contains("no violation inside of the assumptions in 300 runs"), "{people}");
+    // What was found is saved, says so, and does not fail again.
+    let ran = folder.turncoat("corpus run");
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("  outside  termination violated"), "{}", ran.out);
+    // Who expects a violation is content with it.
+    assert_eq!(folder.turncoat(&format!("{beyond} --expect violation=termination")).code, 0);
+    let refused = folder.turncoat("fuzz pbft --beyond channels");
+    assert!(
+        refused.code == 2 && refused.err.contains("pbft assumes that messages may be lost"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_campaign_in_which_nothing_is_decided_says_so() {
+    let folder = Folder::new();
+    let ran =
+        folder.turncoat("fuzz pbft --strategy none --runs 10 --set limits.steps=9 --set workload.goal=none");
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(
+        ran.out.starts_with("NOTHING TESTED: no correct replica decided anything in 10 runs\n"),
+        "{}",
+        ran.out
+    );
+    for empty in ["--requests 0", "--clients 0"] {
+        assert_eq!(folder.turncoat(&format!("fuzz pbft {empty}")).code, 2, "{empty}");
+    }
+}
+
+#[test]
+fn known_bugs_are_named_and_whether_they_showed() {
+    let folder = Folder::new();
+    let ran = folder.turncoat("fuzz tendermint-0.34 --runs 50 --no-shrink");
+    for words in
+        ["matches the known bug tendermint/no-retransmit", "has 1 known bug: tendermint/no-retransmit"]
+    {
+        assert!(ran.out.contains(words), "no `{words}` in {}", ran.out);
+    }
+    let quiet = folder.turncoat("fuzz zyzzyva-paper --runs 10");
+    assert!(
+        quiet
+            .out
+            .ends_with("None of them showed; to hunt one: turncoat fuzz --bug zyzzyva/cc-ignores-view\n")
+    );
+    assert!(!folder.turncoat("fuzz pbft --runs 10").out.contains("known bug"));
+}
