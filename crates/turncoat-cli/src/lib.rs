@@ -6,6 +6,7 @@
 
 mod again;
 mod campaign;
+mod campaign_store;
 mod cases;
 mod clock;
 mod commands;
@@ -27,7 +28,6 @@ mod rows;
 mod searcher;
 mod series;
 mod setup;
-mod shelf;
 mod show;
 mod stop;
 mod tally;

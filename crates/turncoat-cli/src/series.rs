@@ -6,11 +6,11 @@ use anyhow::Result;
 use turncoat_lab::campaign::Record;
 use turncoat_lab::summary::Summary;
 
+use crate::campaign_store::{self, CampaignStore, See};
 use crate::clock::Stopwatch;
 use crate::out;
 use crate::progress::Progress;
 use crate::setup::Engine;
-use crate::shelf::{self, See, Shelf};
 use crate::stop::Stop;
 use crate::task::Task;
 
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     pub(crate) engine: Engine,
 
     #[command(flatten)]
-    pub(crate) shelf: shelf::Args,
+    pub(crate) store: campaign_store::Args,
 
     /// JSON lines instead of tables, one for each campaign
     #[arg(long)]
@@ -42,7 +42,7 @@ pub(crate) enum Want<'a> {
 /// The campaigns so far.
 pub(crate) struct Series {
     jobs: usize,
-    shelf: Shelf,
+    store: CampaignStore,
     stop: Stop,
     progress: Progress,
     done: Summary,
@@ -53,7 +53,7 @@ impl Series {
     pub(crate) fn open(engine: &Engine, db: Option<&Path>, resume: bool, runs: u64) -> Result<Self> {
         Ok(Self {
             jobs: engine.threads(),
-            shelf: Shelf::open(db, resume)?,
+            store: CampaignStore::open(db, resume)?,
             stop: Stop::on_interrupt()?,
             progress: Progress::new(Stopwatch::start(), Some(runs)),
             done: Summary::default(),
@@ -63,7 +63,7 @@ impl Series {
     /// Runs a whole campaign, after what the file has of it, or, if somebody wants samples, from the start.
     /// Nothing if somebody interrupts, who is told what becomes of the others.
     pub(crate) fn run(&mut self, task: &Task, want: Want<'_>, others: &str) -> Result<Option<Summary>> {
-        let Self { jobs, shelf, stop, progress, done } = self;
+        let Self { jobs, store, stop, progress, done } = self;
         let mut watch = |so_far: &Summary| {
             let mut all = done.clone();
             all.append(so_far.clone());
@@ -78,13 +78,13 @@ impl Series {
                 };
                 Ok(campaign.run_sampled(&mut keep, &mut watch)?)
             }
-            Want::Runs(see) => shelf.run(campaign, describe, Some(see), &mut watch),
-            Want::Nothing => shelf.run(campaign, describe, None, &mut watch),
+            Want::Runs(see) => store.run(campaign, describe, Some(see), &mut watch),
+            Want::Nothing => store.run(campaign, describe, None, &mut watch),
         })?;
         if stop.interrupted() {
             progress.clear();
             out::log(format_args!("interrupted: {others}"));
-            shelf.advise(stop);
+            store.advise(stop);
             return Ok(None);
         }
         done.append(summary.clone());

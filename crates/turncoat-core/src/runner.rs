@@ -44,7 +44,7 @@ pub trait Runner {
     /// The same run, and what its messages and nodes are like.
     fn sample(&mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Outcome, ScenarioError>;
     /// The run as it would be if a liar of it talked nonsense all the time.
-    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError>;
+    fn talk_nonsense(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError>;
 }
 
 impl<P: Protocol> Runner for Sim<P> {
@@ -93,9 +93,9 @@ impl<P: Protocol> Runner for Sim<P> {
         self.look_at_nodes(samples);
         Ok(outcome)
     }
-    fn pester(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError> {
+    fn talk_nonsense(&mut self, scenario: &Scenario, nonsense: &mut Nonsense) -> Result<(), ScenarioError> {
         self.reset_keeping(scenario)?;
-        self.run_pestered(scenario.seed.0, nonsense);
+        self.run_with_nonsense(scenario.seed.0, nonsense);
         Ok(())
     }
 }

@@ -210,7 +210,7 @@ fn nonsense(entry: &Entry, storms: &[Scenario]) -> Result<Answer, ScenarioError>
             storm.adversary.byzantine.insert(NodeId::replica(index % storm.cluster.n));
         }
         nonsense.wanted = all.min(nonsense.wanted + NONSENSE);
-        runner.pester(&storm, &mut nonsense)?;
+        runner.talk_nonsense(&storm, &mut nonsense)?;
     }
     let told: Vec<_> = entry.kinds.iter().zip(&nonsense.told).filter(|&(_, &told)| told > 0).collect();
     let few: Vec<String> = told

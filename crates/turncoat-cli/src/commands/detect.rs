@@ -67,14 +67,14 @@ pub(crate) struct Subject {
 }
 
 pub(crate) fn detect(args: &Args) -> Result<Exit> {
-    let series::Args { engine, shelf, json } = &args.series;
+    let series::Args { engine, store, json } = &args.series;
     if args.digest {
         return digest::print(&args.subject.tasks(engine.seed())?).map(|()| Exit::Clean);
     }
     let (bugs, searchers) = (args.subject.bugs()?, args.subject.searchers()?);
     let mut tasks = args.subject.tasks(engine.seed())?.into_iter();
     let all = args.subject.runs.saturating_mul(tasks.len() as u64);
-    let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, all)?;
+    let mut series = Series::open(engine, store.db.as_deref(), store.resume, all)?;
     if !json {
         let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
         out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;

@@ -105,14 +105,14 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
         return list();
     }
     let Loaded { experiment, file, cells, runs } = args.subject.load()?;
-    let series::Args { engine, shelf, json } = &args.series;
+    let series::Args { engine, store, json } = &args.series;
     let tasks = args.subject.tasks(engine.seed())?;
     if args.digest {
         return digest::print(&tasks).map(|()| Exit::Clean);
     }
-    let mut series = Series::open(engine, shelf.db.as_deref(), shelf.resume, runs * cells.len() as u64)?;
+    let mut series = Series::open(engine, store.db.as_deref(), store.resume, runs * cells.len() as u64)?;
     if experiment.is_about_liveness() {
-        if shelf.db.is_some() {
+        if store.db.is_some() {
             bail!("{NO_SAMPLES}: leave out `--db`");
         }
         let watched = watch(&cells, &tasks, &mut series).with_context(|| format!("{file} cannot be run"))?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use crate::exit::Exit;
-use crate::explore::{Desk, Session, Waiting, serve};
+use crate::explore::{Session, Waiting, Workspace, serve};
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
 use crate::{files, out};
@@ -53,7 +53,7 @@ pub(crate) fn explore(args: &Args) -> Result<Exit> {
     let first = args.what.as_deref().map(|what| args.session(what)).transpose()?;
     // It is there as long as the server is.
     let mut door = None;
-    serve(Desk::new(first, args.read_only), args.port, |address| {
+    serve(Workspace::new(first, args.read_only), args.port, |address| {
         out::line(address)?;
         if !args.no_open {
             door = Door::to(address).ok();

@@ -20,6 +20,7 @@ use turncoat_lab::summary::{Finding, Summary};
 use turncoat_lab::suspects::OTHER;
 
 use crate::campaign::{Keys, When};
+use crate::campaign_store::CampaignStore;
 use crate::cases::Cases;
 use crate::clock::Stopwatch;
 use crate::commands::corpus::Folder;
@@ -31,7 +32,6 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
-use crate::shelf::Shelf;
 use crate::stop::Stop;
 use crate::tally::{Known, Tally};
 use crate::task::{Label, Task};
@@ -161,12 +161,12 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let wanted = args.expect.and_then(|Wanted(property)| property);
     let Some((task, keys)) = args.subject.task(wanted)? else { return Ok(Exit::Clean) };
     args.output.check()?;
-    let mut shelf = Shelf::open(keys.db.as_deref(), args.resume)?;
+    let mut store = CampaignStore::open(keys.db.as_deref(), args.resume)?;
     let stop = Stop::on_interrupt()?;
     let exit = task.with(keys.engine.threads(), &stop, |campaign| {
-        run(args, &task, campaign, keys.time, &mut shelf, &stop)
+        run(args, &task, campaign, keys.time, &mut store, &stop)
     })?;
-    shelf.advise(&stop);
+    store.advise(&stop);
     Ok(exit)
 }
 
@@ -175,7 +175,7 @@ fn run(
     task: &Task,
     campaign: &Campaign<'_>,
     time: Option<Duration>,
-    shelf: &mut Shelf,
+    store: &mut CampaignStore,
     stop: &Stop,
 ) -> Result<Exit> {
     let (entry, strategy) = (&task.entry, task.searcher.strategy);
@@ -187,7 +187,7 @@ fn run(
     let runs = campaign.runs.into_iter().chain(space.and_then(Space::runs)).min();
     let mut progress = Progress::new(clock, runs).within(time);
     let mut found_at = BTreeMap::new();
-    let summary = shelf.run(campaign, || task.describe(), None, &mut |so_far| {
+    let summary = store.run(campaign, || task.describe(), None, &mut |so_far| {
         for &property in so_far.first.keys() {
             found_at.entry(property).or_insert_with(|| clock.seconds());
         }

@@ -109,11 +109,11 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
         searcher.make(&prepared.base).map_err(|error| anyhow!(error))?;
     }
     let rungs = if args.halving { rungs(searchers.len(), args.runs) } else { vec![args.runs] };
-    let series::Args { engine, shelf, json } = &args.series;
+    let series::Args { engine, store, json } = &args.series;
     // A combination that is not given up goes on.
-    let resume = shelf.resume || (args.halving && shelf.db.is_some());
+    let resume = store.resume || (args.halving && store.db.is_some());
     let work = work(searchers.len(), &rungs, args.runs);
-    let series = Series::open(engine, shelf.db.as_deref(), resume, work)?;
+    let series = Series::open(engine, store.db.as_deref(), resume, work)?;
     let mut tuning = Tuning { prepared: &prepared, target, series };
     let mut left: Vec<usize> = (0..searchers.len()).collect();
     let mut rates: BTreeMap<usize, Rate> = BTreeMap::new();

@@ -9,8 +9,8 @@ use turncoat_lab::corpus::{self, FOLDER};
 use turncoat_lab::suite::Bug;
 
 use super::Trouble;
-use super::desk::{Desk, SessionInfo};
 use super::hunt::Campaign;
+use super::workspace::{SessionInfo, Workspace};
 use crate::registry;
 use crate::rows::Rows;
 
@@ -72,7 +72,7 @@ pub(super) struct FileInfo {
     about: String,
 }
 
-pub(super) fn home(desk: &Desk) -> Result<Home, Trouble> {
+pub(super) fn home(workspace: &Workspace) -> Result<Home, Trouble> {
     let protocol = |entry: turncoat_core::runner::Entry| ProtocolInfo {
         name: entry.name,
         family: entry.protocol,
@@ -89,14 +89,14 @@ pub(super) fn home(desk: &Desk) -> Result<Home, Trouble> {
     };
     Ok(Home {
         version: env!("CARGO_PKG_VERSION"),
-        read_only: desk.read_only,
-        first: desk.first.clone(),
+        read_only: workspace.read_only,
+        first: workspace.first.clone(),
         protocols: registry::protocols().into_iter().map(protocol).collect(),
         strategies: registry::strategies().iter().map(strategy).collect(),
         bugs: Rows::embedded().bugs(&[])?.into_iter().map(bug).collect(),
         files: files(),
-        sessions: desk.infos(),
-        campaigns: desk.hunts.all(),
+        sessions: workspace.infos(),
+        campaigns: workspace.hunts.all(),
     })
 }
 

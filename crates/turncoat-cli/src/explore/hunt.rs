@@ -13,7 +13,7 @@ use turncoat_lab::signature::Traits;
 use turncoat_lab::summary::Summary;
 
 use super::Trouble;
-use super::desk::Protocol;
+use super::workspace::Protocol;
 use crate::clock::Stopwatch;
 use crate::setup::{Engine, Start};
 

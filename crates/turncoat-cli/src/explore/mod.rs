@@ -8,31 +8,31 @@
 //! |---|---|
 //! | answers a request, or refuses it | `server.rs` |
 //! | knows whether somebody still waits for an answer | `waiting.rs` |
-//! | knows all sessions and campaigns | `desk.rs` |
+//! | knows all sessions and campaigns | `workspace.rs` |
 //! | makes choices, forks, changes liars | `session.rs` |
-//! | makes a run again, to be looked at | `made.rs` |
+//! | makes a run again, to be looked at | `replayed.rs` |
 //! | shows a run as a whole | `view.rs`; at a place `moment.rs`; the states of replicas side by side `state.rs` |
 //! | makes a file of a run | `export.rs` |
 //! | lists what can be opened | `home.rs` |
 //! | runs a campaign beside it all | `hunt.rs` |
 
-mod desk;
 mod export;
 mod home;
 mod hunt;
-mod made;
 mod moment;
+mod replayed;
 mod server;
 mod session;
 mod split;
 mod state;
 mod view;
 mod waiting;
+mod workspace;
 
-pub(crate) use desk::Desk;
 pub(crate) use server::serve;
 pub(crate) use session::Session;
 pub(crate) use waiting::Waiting;
+pub(crate) use workspace::Workspace;
 
 /// Why a request is refused.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_lab::explain::{Explanation, Section};
 
 use super::Trouble;
-use super::made::Made;
+use super::replayed::Replayed;
 use super::session::Session;
 use super::state::{Column, StateTable};
 
@@ -139,7 +139,7 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     if let Some(last) = chosen.last() {
         hand.apply(last).map_err(|error| Trouble::Refused(format!("`{last}`: {error}")))?;
     }
-    let made = session.made(run)?;
+    let replayed = session.replayed(run)?;
     let (standings, after) = (hand.standings(), hand.states());
     let liars = session.scenario.adversary.byzantine;
     let mut before = before.into_iter();
@@ -147,21 +147,21 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     for (standing, after) in standings.iter().zip(after) {
         let before = if at > 0 { before.next().flatten() } else { after.clone() };
         if !standing.seat.node.is_client() {
-            let (lifeline, correct) = (made.lifeline(standing.seat), standing.correct);
+            let (lifeline, correct) = (replayed.lifeline(standing.seat), standing.correct);
             columns.push(Column { lifeline, correct, before, after });
         }
     }
     columns.sort_by_key(|column| column.lifeline);
     let mut by_lifeline: Vec<&Standing> = standings.iter().collect();
-    by_lifeline.sort_by_key(|standing| made.lifeline(standing.seat));
+    by_lifeline.sort_by_key(|standing| replayed.lifeline(standing.seat));
     let flying = hand.flying().into_iter().map(|flying| {
         let Coordinates { src, dst, kind, .. } = &flying.name;
-        let arrow = made.row(&flying.name).unwrap_or_default();
-        let drawn = made.board.chart.arrows.get(arrow);
+        let arrow = replayed.row(&flying.name).unwrap_or_default();
+        let drawn = replayed.board.chart.arrows.get(arrow);
         Flying {
             arrow,
-            from: made.lifeline(*src),
-            to: made.lifeline(*dst),
+            from: replayed.lifeline(*src),
+            to: replayed.lifeline(*dst),
             kind: kind.clone(),
             // It may say something else later.
             label: drawn
@@ -175,7 +175,7 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
     });
     let (faulty, over) = hand.faulty();
     let names = |nodes: turncoat_core::ids::NodeSet| nodes.iter().map(|node| node.to_string()).collect();
-    let ended = made.over.clone().filter(|_| at + 1 == made.after.len());
+    let ended = replayed.over.clone().filter(|_| at + 1 == replayed.after.len());
     let suggested = hand.next().filter(|_| ended.is_none());
     Ok(Moment {
         at,
@@ -192,8 +192,8 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
             over,
         },
         state: StateTable::of(&columns),
-        logs: logs(&made, at, &standings),
-        checks: checks(&made, at),
+        logs: logs(&replayed, at, &standings),
+        checks: checks(&replayed, at),
     })
 }
 
@@ -217,16 +217,16 @@ fn seat(standing: &Standing, entry: &Entry) -> Seat {
     }
 }
 
-fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
+fn logs(replayed: &Replayed, at: usize, standings: &[Standing]) -> Logs {
     let mut columns: Vec<(usize, bool)> = standings
         .iter()
         .filter(|standing| !standing.seat.node.is_client())
-        .map(|standing| (made.lifeline(standing.seat), standing.correct))
+        .map(|standing| (replayed.lifeline(standing.seat), standing.correct))
         .collect();
     columns.sort_unstable();
     let mut slots: BTreeMap<u32, Vec<Option<Decision>>> = BTreeMap::new();
-    for (at, decided) in made.decisions(at) {
-        let lifeline = made.lifeline(decided.seat);
+    for (at, decided) in replayed.decisions(at) {
+        let lifeline = replayed.lifeline(decided.seat);
         let Some(column) = columns.iter().position(|&(other, _)| other == lifeline) else { continue };
         let cells = slots.entry(decided.slot).or_insert_with(|| vec![None; columns.len()]);
         cells[column] = Some(Decision {
@@ -244,8 +244,8 @@ fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
         let conflict = names.any(|name| Some(name) != first);
         Row { slot, cells, conflict }
     };
-    let known = made.violated(at, Property::Agreement).is_some();
-    let arithmetic = made.board.arithmetic.iter().filter(|_| known);
+    let known = replayed.violated(at, Property::Agreement).is_some();
+    let arithmetic = replayed.board.arithmetic.iter().filter(|_| known);
     Logs {
         slots: slots.into_iter().map(row).collect(),
         columns: columns.iter().map(|&(lifeline, _)| lifeline).collect(),
@@ -253,13 +253,13 @@ fn logs(made: &Made, at: usize, standings: &[Standing]) -> Logs {
     }
 }
 
-fn checks(made: &Made, at: usize) -> Vec<Check> {
-    let over = made.over.is_some() && at + 1 == made.after.len();
+fn checks(replayed: &Replayed, at: usize) -> Vec<Check> {
+    let over = replayed.over.is_some() && at + 1 == replayed.after.len();
     let check = |property: Property| Check {
         property: property.name(),
         states: property.about(),
         open: property == Property::Termination && !over,
-        violated: made.violated(at, property).map(str::to_owned),
+        violated: replayed.violated(at, property).map(str::to_owned),
     };
     Property::ALL.into_iter().map(check).collect()
 }

@@ -28,10 +28,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::desk::{Desk, Open};
 use super::hunt::Hunt;
 use super::session::{Place, Until};
 use super::waiting::Waiting;
+use super::workspace::{Open, Workspace};
 use super::{Trouble, export, home, moment, view};
 use crate::commands::report;
 
@@ -62,7 +62,7 @@ const REPORT_POLICY: &str =
 
 #[derive(Clone)]
 struct Shared {
-    desk: Arc<Desk>,
+    workspace: Arc<Workspace>,
     hosts: Arc<[String; 2]>,
 }
 
@@ -83,7 +83,7 @@ impl IntoResponse for Trouble {
 }
 
 /// Serves until somebody presses Ctrl-C. `ready` is told the address.
-pub(crate) fn serve(desk: Desk, port: u16, ready: impl FnOnce(&str) -> Result<()>) -> Result<()> {
+pub(crate) fn serve(workspace: Workspace, port: u16, ready: impl FnOnce(&str) -> Result<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)))
@@ -91,7 +91,7 @@ pub(crate) fn serve(desk: Desk, port: u16, ready: impl FnOnce(&str) -> Result<()
             .with_context(|| format!("cannot listen on port {port}"))?;
         let address = listener.local_addr()?;
         let token = token()?;
-        let app = router(desk, &token, address.port());
+        let app = router(workspace, &token, address.port());
         tokio::select! {
             // In this order: whoever is told the address may press it at once.
             biased;
@@ -133,9 +133,9 @@ fn token() -> Result<String> {
     }))
 }
 
-fn router(desk: Desk, token: &str, port: u16) -> Router {
+fn router(workspace: Workspace, token: &str, port: u16) -> Router {
     let hosts = Arc::new([format!("127.0.0.1:{port}"), format!("localhost:{port}")]);
-    let shared = Shared { desk: Arc::new(desk), hosts };
+    let shared = Shared { workspace: Arc::new(workspace), hosts };
     let session = "/api/sessions/{id}";
     let at = format!("{session}/{{run}}/{{at}}");
     let inside = Router::new()
@@ -227,18 +227,18 @@ pub(super) fn percent_encoded(text: &str) -> String {
 /// Does what takes a while where nobody waits for it. If the client hangs up, or its time is over, the work is told.
 async fn work<T: Send + 'static>(
     shared: Shared,
-    work: impl FnOnce(&Desk, &Waiting) -> Result<T, Trouble> + Send + 'static,
+    work: impl FnOnce(&Workspace, &Waiting) -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
     let waiting = Waiting::default();
     // Whatever happens to the request, this is dropped with it.
     let _client = waiting.client();
-    let done = tokio::task::spawn_blocking(move || work(&shared.desk, &waiting)).await;
+    let done = tokio::task::spawn_blocking(move || work(&shared.workspace, &waiting)).await;
     done.unwrap_or_else(|_| Err(Trouble::Refused("a bug in turncoat itself, please report it".to_owned())))
 }
 
 async fn answer<T: Serialize + Send + 'static>(
     shared: Shared,
-    what: impl FnOnce(&Desk, &Waiting) -> Result<T, Trouble> + Send + 'static,
+    what: impl FnOnce(&Workspace, &Waiting) -> Result<T, Trouble> + Send + 'static,
 ) -> Answer<T> {
     work(shared, what).await.map(axum::Json)
 }
@@ -252,19 +252,19 @@ fn read<T>(body: Posted<T>) -> Result<T, Trouble> {
 }
 
 async fn show_home(State(shared): State<Shared>) -> Answer<home::Home> {
-    answer(shared, |desk, _| home::home(desk)).await
+    answer(shared, |workspace, _| home::home(workspace)).await
 }
 
 async fn open(State(shared): State<Shared>, open: Posted<Open>) -> Answer<Value> {
     let open = read(open)?;
-    answer(shared, move |desk, waiting| {
-        desk.open(&open, waiting).map(|session| json!({ "session": session }))
+    answer(shared, move |workspace, waiting| {
+        workspace.open(&open, waiting).map(|session| json!({ "session": session }))
     })
     .await
 }
 
 async fn close(State(shared): State<Shared>, Path(id): Path<String>) -> Result<StatusCode, Trouble> {
-    shared.desk.close(&id)?;
+    shared.workspace.close(&id)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -276,18 +276,19 @@ struct Liars {
 async fn liars(State(shared): State<Shared>, Path(id): Path<String>, liars: Posted<Liars>) -> Answer<Place> {
     let Liars { byzantine } = read(liars)?;
     let place = |()| Place { run: 0, at: 0, note: None };
-    answer(shared, move |desk, _| desk.set_liars(&id, &byzantine).map(place)).await
+    answer(shared, move |workspace, _| workspace.set_liars(&id, &byzantine).map(place)).await
 }
 
 async fn show_run(State(shared): State<Shared>, Path((id, run)): Path<(String, usize)>) -> Answer<view::Run> {
-    answer(shared, move |desk, _| view::run(&desk.session(&id)?, &id, run, desk.read_only)).await
+    answer(shared, move |workspace, _| view::run(&workspace.session(&id)?, &id, run, workspace.read_only))
+        .await
 }
 
 /// A session, a run of it, a place in it.
 type At = Path<(String, usize, usize)>;
 
 async fn show_moment(State(shared): State<Shared>, Path((id, run, at)): At) -> Answer<moment::Moment> {
-    answer(shared, move |desk, _| moment::moment(&desk.session(&id)?, run, at)).await
+    answer(shared, move |workspace, _| moment::moment(&workspace.session(&id)?, run, at)).await
 }
 
 #[derive(Deserialize)]
@@ -300,11 +301,11 @@ async fn show_lies(
     Path((id, run, at)): At,
     Query(Message { message }): Query<Message>,
 ) -> Answer<moment::Lies> {
-    answer(shared, move |desk, _| moment::lies(&desk.session(&id)?, run, at, &message)).await
+    answer(shared, move |workspace, _| moment::lies(&workspace.session(&id)?, run, at, &message)).await
 }
 
 async fn show_story(State(shared): State<Shared>, Path((id, run, at)): At) -> Answer<moment::Story> {
-    answer(shared, move |desk, _| moment::story(&desk.session(&id)?, run, at)).await
+    answer(shared, move |workspace, _| moment::story(&workspace.session(&id)?, run, at)).await
 }
 
 #[derive(Deserialize)]
@@ -314,7 +315,7 @@ struct Act {
 
 async fn act(State(shared): State<Shared>, Path((id, run, at)): At, act: Posted<Act>) -> Answer<Place> {
     let Act { action } = read(act)?;
-    answer(shared, move |desk, _| desk.change(&id, |session| session.act(run, at, &action))).await
+    answer(shared, move |workspace, _| workspace.change(&id, |session| session.act(run, at, &action))).await
 }
 
 #[derive(Deserialize)]
@@ -326,8 +327,8 @@ struct Go {
 async fn go(State(shared): State<Shared>, Path((id, run, at)): At, go: Posted<Go>) -> Answer<Place> {
     let Go { until, steps } = read(go)?;
     let steps = steps.unwrap_or(1);
-    answer(shared, move |desk, waiting| {
-        desk.change(&id, |session| session.go(run, at, until, steps, waiting))
+    answer(shared, move |workspace, waiting| {
+        workspace.change(&id, |session| session.go(run, at, until, steps, waiting))
     })
     .await
 }
@@ -339,7 +340,7 @@ struct Fork {
 
 async fn fork(State(shared): State<Shared>, Path((id, run, at)): At, fork: Posted<Fork>) -> Answer<Place> {
     let Fork { name } = read(fork)?;
-    answer(shared, move |desk, _| desk.change(&id, |session| session.fork(run, at, &name))).await
+    answer(shared, move |workspace, _| workspace.change(&id, |session| session.fork(run, at, &name))).await
 }
 
 async fn export_file(
@@ -347,7 +348,8 @@ async fn export_file(
     Path((id, run, at, name)): Path<(String, usize, usize, String)>,
 ) -> Result<impl IntoResponse, Trouble> {
     let attachment = format!("attachment; filename=\"{name}\"");
-    let export = move |desk: &Desk, _: &Waiting| export::file(&desk.session(&id)?, &id, run, at, &name);
+    let export =
+        move |workspace: &Workspace, _: &Waiting| export::file(&workspace.session(&id)?, &id, run, at, &name);
     let (kind, text) = work(shared, export).await?;
     let attachment = HeaderValue::from_str(&attachment).unwrap_or(HeaderValue::from_static("attachment"));
     Ok((
@@ -358,17 +360,17 @@ async fn export_file(
 
 async fn hunt(State(shared): State<Shared>, hunt: Posted<Hunt>) -> Answer<Value> {
     let hunt = read(hunt)?;
-    answer(shared, move |desk, _| {
-        if desk.read_only {
+    answer(shared, move |workspace, _| {
+        if workspace.read_only {
             return Err(Trouble::Refused("this explorer is for reading only".to_owned()));
         }
-        desk.hunts.start(&hunt).map(|campaign| json!({ "campaign": campaign }))
+        workspace.hunts.start(&hunt).map(|campaign| json!({ "campaign": campaign }))
     })
     .await
 }
 
 async fn stop(State(shared): State<Shared>, Path(id): Path<String>) -> Result<StatusCode, Trouble> {
-    shared.desk.hunts.get(&id)?.stop();
+    shared.workspace.hunts.get(&id)?.stop();
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -376,7 +378,7 @@ async fn events(
     State(shared): State<Shared>,
     Path(id): Path<String>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Trouble> {
-    let hunted = shared.desk.hunts.get(&id)?;
+    let hunted = shared.workspace.hunts.get(&id)?;
     // After the last word nothing follows.
     let beats = stream::unfold((hunted, false), |(hunted, over)| async move {
         if over {

@@ -14,7 +14,7 @@ use turncoat_core::sim::Moment;
 use turncoat_lab::suite::Bug;
 
 use super::Trouble;
-use super::made::Made;
+use super::replayed::Replayed;
 use super::waiting::Waiting;
 use crate::registry;
 
@@ -39,11 +39,11 @@ pub(crate) struct Session {
     /// How often it was changed.
     pub(super) version: u64,
     /// The run that was looked at last, whole.
-    pub(super) made: Arc<Mutex<Option<Whole>>>,
+    pub(super) replayed: Arc<Mutex<Option<Whole>>>,
 }
 
 /// A run, by its number, as a whole.
-pub(super) type Whole = (usize, Arc<Made>);
+pub(super) type Whole = (usize, Arc<Replayed>);
 
 /// What was chosen in a run.
 #[derive(Clone)]
@@ -104,7 +104,7 @@ impl Session {
 
     fn new(title: String, entry: Entry, scenario: &Scenario, chosen: Chosen) -> Self {
         let (about, scenario) = (entry.about.to_owned(), scenario.clone());
-        Self { title, about, entry, scenario, runs: vec![chosen], version: 0, made: Arc::default() }
+        Self { title, about, entry, scenario, runs: vec![chosen], version: 0, replayed: Arc::default() }
     }
 
     /// A run in which nothing has been chosen yet.
@@ -138,14 +138,14 @@ impl Session {
     }
 
     /// A run as a whole. It is made once, as long as nobody changes it.
-    pub(super) fn made(&self, run: usize) -> Result<Arc<Made>, Trouble> {
-        let mut last = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn replayed(&self, run: usize) -> Result<Arc<Replayed>, Trouble> {
+        let mut last = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            Some((known, made)) if *known == run => Ok(Arc::clone(made)),
+            Some((known, replayed)) if *known == run => Ok(Arc::clone(replayed)),
             _ => {
-                let made = Arc::new(Made::of(self, run)?);
-                *last = Some((run, Arc::clone(&made)));
-                Ok(made)
+                let replayed = Arc::new(Replayed::of(self, run)?);
+                *last = Some((run, Arc::clone(&replayed)));
+                Ok(replayed)
             }
         }
     }
@@ -209,7 +209,7 @@ impl Session {
         let liars: Vec<String> = liars.iter().map(|node| node.to_string()).collect();
         let scenario = self.scenario.with("adversary.byzantine", liars.into());
         let scenario = scenario.map_err(|error| Trouble::Refused(error.to_string()))?;
-        let mut session = Self { scenario, made: Arc::default(), ..self.clone() };
+        let mut session = Self { scenario, replayed: Arc::default(), ..self.clone() };
         for run in 0..session.runs.len() {
             let mut hand = session.replay(run, session.runs[run].actions.len(), false)?;
             session.runs[run].violation = first(&mut *hand);
@@ -231,7 +231,7 @@ impl Session {
             return Ok(Place { run, at: now, note });
         }
         if before.len() == at {
-            self.made = Arc::default();
+            self.replayed = Arc::default();
             let chosen = &mut self.runs[run];
             (chosen.actions, chosen.violation) = (actions, violation);
             return Ok(Place { run, at: now, note });
@@ -294,9 +294,9 @@ mod tests {
             let (id, property) = (bug.id.clone(), bug.facts.property);
             let session =
                 Session::bug(bug, &Waiting::default()).unwrap_or_else(|error| panic!("{id}: {error}"));
-            let made = session.made(0).unwrap_or_else(|error| panic!("{id}: {error:?}"));
+            let replayed = session.replayed(0).unwrap_or_else(|error| panic!("{id}: {error:?}"));
             let end = session.runs[0].actions.len();
-            assert!(made.violated(end, property).is_some(), "{id}");
+            assert!(replayed.violated(end, property).is_some(), "{id}");
         }
     }
 }

@@ -6,7 +6,7 @@ use turncoat_core::ids::SeatName;
 use turncoat_core::record::{Arrival, Loss, SentCopy};
 use turncoat_core::schedule::Action;
 
-use super::made::Made;
+use super::replayed::Replayed;
 
 /// One side of a cut network, as lifelines, from one choice to another.
 #[derive(Serialize)]
@@ -16,7 +16,7 @@ pub(super) struct Split {
     side: Vec<usize>,
 }
 
-impl Made {
+impl Replayed {
     /// Those made by hand.
     pub(super) fn splits(&self, actions: &[Action]) -> Vec<Split> {
         let mut splits: Vec<Split> = Vec::new();
@@ -126,9 +126,10 @@ mod tests {
         let ids = ["hotstuff-chained/no-consecutive-views".to_owned()];
         let bug = Rows::embedded().bugs(&ids).expect("the suite").remove(0);
         let session = Session::bug(bug, &Waiting::default()).expect("a session");
-        let made = session.made(0).expect("its run");
-        let partitions = made.partitions(&session.scenario.adversary.faults);
-        let side = |side: &[usize]| side.iter().map(|&i| made.lifelines[i].to_string()).collect::<Vec<_>>();
+        let replayed = session.replayed(0).expect("its run");
+        let partitions = replayed.partitions(&session.scenario.adversary.faults);
+        let side =
+            |side: &[usize]| side.iter().map(|&i| replayed.lifelines[i].to_string()).collect::<Vec<_>>();
         let mut sides: Vec<_> = partitions.iter().map(|split| side(&split.side).join(" ")).collect();
         sides.sort();
         sides.dedup();
@@ -138,7 +139,7 @@ mod tests {
             |name: &str| partitions.iter().filter(|split| side(&split.side) == [name]).collect::<Vec<_>>();
         assert!(of("p3").len() > 1 && of("p0.b").len() > 1);
         for split in partitions {
-            assert!(split.to.is_some_and(|to| split.from <= to && to < made.after.len()));
+            assert!(split.to.is_some_and(|to| split.from <= to && to < replayed.after.len()));
         }
     }
 }

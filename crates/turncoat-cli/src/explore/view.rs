@@ -11,7 +11,7 @@ use turncoat_core::schedule::{Action, Coordinates};
 use turncoat_lab::explain::Sign;
 
 use super::Trouble;
-use super::made::{Made, name, place};
+use super::replayed::{Replayed, name, place};
 use super::session::{Chosen, Session};
 use super::split::Split;
 
@@ -118,7 +118,7 @@ struct Violated {
     slot: Option<u32>,
 }
 
-impl Made {
+impl Replayed {
     fn steps(&self, actions: &[Action]) -> Vec<Step> {
         let step = |(i, action): (usize, &Action)| {
             let arrow = message(action).and_then(|message| self.row(message));
@@ -270,7 +270,7 @@ impl Made {
 pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> Result<Run, Trouble> {
     let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
     let actions = session.chosen(run, choices)?;
-    let made = session.made(run)?;
+    let replayed = session.replayed(run)?;
     let spec = &session.scenario.cluster;
     let (n, f, clients) = (spec.n, spec.f, spec.clients);
     let quorum = (session.entry.quorum)(&Cluster { n, f, clients, ..Cluster::default() });
@@ -294,15 +294,15 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
         about: session.about.clone(),
         slot: session.entry.slot,
         cluster: Size { n, f, clients, quorum },
-        lifelines: made.board.chart.lifelines.iter().map(lifeline).collect(),
+        lifelines: replayed.board.chart.lifelines.iter().map(lifeline).collect(),
         runs: session.runs.iter().map(branch).collect(),
-        steps: made.steps(actions),
-        arrows: made.arrows(actions, &session.entry),
-        marks: made.marks(),
-        splits: made.splits(actions),
-        partitions: made.partitions(&session.scenario.adversary.faults),
-        values: made.board.chart.values.clone(),
-        violations: made.violations(),
+        steps: replayed.steps(actions),
+        arrows: replayed.arrows(actions, &session.entry),
+        marks: replayed.marks(),
+        splits: replayed.splits(actions),
+        partitions: replayed.partitions(&session.scenario.adversary.faults),
+        values: replayed.board.chart.values.clone(),
+        violations: replayed.violations(),
         read_only,
     })
 }

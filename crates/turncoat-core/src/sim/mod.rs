@@ -43,7 +43,7 @@ mod events;
 mod hand;
 mod lies;
 mod look;
-mod pester;
+mod nonsense;
 mod quiet;
 mod rounds;
 mod sample;

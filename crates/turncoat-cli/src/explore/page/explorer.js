@@ -60,7 +60,7 @@ export function Explorer({ page, route }) {
     return () => clearTimeout(timer);
   }, [run, at]);
   useEffect(() => {
-    if (run) localStorage.setItem(shelf(run), JSON.stringify(bookmarks));
+    if (run) localStorage.setItem(bookmarksKey(run), JSON.stringify(bookmarks));
   }, [bookmarks]);
   useEffect(() => {
     if (!run || at === undefined || !pace || !playing) return;
@@ -74,7 +74,7 @@ export function Explorer({ page, route }) {
 }
 
 /** @param {Run} run */
-const shelf = (run) => `turncoat bookmarks ${run.title} ${run.session}`;
+const bookmarksKey = (run) => `turncoat bookmarks ${run.title} ${run.session}`;
 
 /** The view of a run, with what was set before. @param {View | null} before @param {Run} run @param {number} at @returns {View} */
 function arrive(before, run, at) {
@@ -88,7 +88,7 @@ function arrive(before, run, at) {
     selected: nothing,
     dialog: null,
     playing: false,
-    bookmarks: JSON.parse(localStorage.getItem(shelf(run)) ?? "[]"),
+    bookmarks: JSON.parse(localStorage.getItem(bookmarksKey(run)) ?? "[]"),
   };
 }
 

@@ -26,7 +26,7 @@ const SESSIONS: usize = 128;
 const WHOLE: usize = 6;
 
 /// All that is open.
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     /// Nobody acts.
     pub(super) read_only: bool,
     /// The session that the command line asked for.
@@ -56,7 +56,7 @@ impl Sessions {
         if self.whole.len() > WHOLE {
             let idle = self.whole.remove(0);
             let idle = self.open.get_mut(&idle);
-            idle.into_iter().for_each(|(_, session)| session.made = Arc::default());
+            idle.into_iter().for_each(|(_, session)| session.replayed = Arc::default());
         }
         Some(session)
     }
@@ -116,12 +116,12 @@ impl Protocol {
     }
 }
 
-impl Desk {
-    /// A desk with nothing on it, or with one session.
+impl Workspace {
+    /// A workspace with nothing on it, or with one session.
     pub(crate) fn new(first: Option<Session>, read_only: bool) -> Self {
-        let desk = Self { read_only, first: None, hunts: Hunts::default(), sessions: Mutex::default() };
-        let first = first.map(|session| desk.add(session));
-        Self { first, ..desk }
+        let workspace = Self { read_only, first: None, hunts: Hunts::default(), sessions: Mutex::default() };
+        let first = first.map(|session| workspace.add(session));
+        Self { first, ..workspace }
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
@@ -140,7 +140,7 @@ impl Desk {
         sessions.open.insert(id.clone(), (0, session));
         // Whoever opens it wants to see it: that is made while the page loads.
         if let Some(wanted) = sessions.use_now(&id) {
-            thread::spawn(move || wanted.made(0));
+            thread::spawn(move || wanted.replayed(0));
         }
         id
     }
@@ -172,7 +172,7 @@ impl Desk {
 
     /// A session as it is now.
     pub(super) fn session(&self, id: &str) -> Result<Session, Trouble> {
-        let missing = || format!("there is no session {id}: it was closed, or made room for others");
+        let missing = || format!("session {id} not found: it was closed or evicted");
         self.sessions().use_now(id).ok_or_else(|| Trouble::Missing(missing()))
     }
 

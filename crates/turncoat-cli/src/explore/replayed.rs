@@ -13,7 +13,7 @@ use super::Trouble;
 use super::session::Session;
 
 /// A run made again, choice by choice.
-pub(super) struct Made {
+pub(super) struct Replayed {
     pub(super) board: Board,
     pub(super) recording: Recording,
     pub(super) lifelines: Vec<SeatName>,
@@ -34,7 +34,7 @@ pub(super) struct After {
     pub(super) time: u64,
 }
 
-impl Made {
+impl Replayed {
     /// Makes all choices of a run.
     pub(super) fn of(session: &Session, run: usize) -> Result<Self, Trouble> {
         let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
@@ -95,8 +95,8 @@ impl Made {
 
     /// The decisions up to a place, each with the choice in which it was made.
     pub(super) fn decisions(&self, at: usize) -> impl Iterator<Item = (usize, &Decided)> {
-        let made = self.board.decisions.iter().map(|decided| (self.choice(decided.step), decided));
-        made.filter(move |(choice, _)| *choice <= at)
+        let decisions = self.board.decisions.iter().map(|decided| (self.choice(decided.step), decided));
+        decisions.filter(move |(choice, _)| *choice <= at)
     }
 
     /// What is violated up to a place, in words.

@@ -36,7 +36,7 @@ struct Heckler {
 impl<P: Protocol> Sim<P> {
     /// Runs to the end. After each event the first liar of the run has its say: it takes messages of this run, its own
     /// and those of others, and changes them. What others have signed it can only break.
-    pub(crate) fn run_pestered(&mut self, seed: u64, nonsense: &mut Nonsense) {
+    pub(crate) fn run_with_nonsense(&mut self, seed: u64, nonsense: &mut Nonsense) {
         let kinds = P::Msg::KINDS.len();
         nonsense.told.resize(kinds, 0);
         nonsense.crashes.resize(kinds, None);

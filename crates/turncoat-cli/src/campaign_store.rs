@@ -29,13 +29,13 @@ pub(crate) struct Args {
 pub(crate) type See<'a> = dyn FnMut(&Record) + Send + 'a;
 
 /// A file for campaigns, or none.
-pub(crate) struct Shelf {
+pub(crate) struct CampaignStore {
     db: Option<PathBuf>,
     resume: bool,
     store: Option<Store>,
 }
 
-impl Shelf {
+impl CampaignStore {
     /// Opens the file, if one is given. Whatever is wrong with it shows here, before anything runs.
     pub(crate) fn open(db: Option<&Path>, resume: bool) -> Result<Self> {
         if db.is_none() && resume {
