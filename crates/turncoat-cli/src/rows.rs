@@ -116,3 +116,26 @@ fn collect(folder: &Path, prefix: &str, texts: &mut BTreeMap<String, String>) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Rows;
+    use crate::registry;
+
+    /// A variant has its bugs without naming a flag: what its witness shows is put down to the row all the same.
+    #[test]
+    fn violations_of_a_variant_match_the_bugs_of_that_variant() {
+        let rows = Rows::embedded();
+        let variants = ["fast-hotstuff/no-consecutive-views", "tendermint/no-retransmit"];
+        for id in variants {
+            let bug = rows.bug(id).expect("a row");
+            let entry = registry::protocol(&bug.witness.protocol.name).expect("its protocol");
+            let outcome = entry.runner().execute(&bug.witness).expect("its witness");
+            let shows = |property| {
+                let violation = outcome.violations.iter().find(|found| found.property == property)?;
+                rows.shown_by(&entry, &bug.witness, &outcome, violation).expect("a name")
+            };
+            assert_eq!(shows(bug.facts.property).map(|bug| bug.id).as_deref(), Some(id));
+        }
+    }
+}

@@ -201,19 +201,17 @@ impl Bug {
         format!("The bug {}: {title}. It breaks {property}: {}.", self.id, property.about())
     }
 
-    /// The deviations that make it up.
-    pub fn flags(&self) -> Vec<String> {
-        let flags = self.witness.protocol.config.get("flags").cloned();
-        flags.and_then(|flags| flags.try_into().ok()).unwrap_or_default()
+    /// The deviations that make it up: those that the witness names, or those of the variant that it runs. `row` is the
+    /// protocol of the witness.
+    pub fn flags(&self, row: &Entry) -> Vec<String> {
+        crate::suspects::flags(&self.witness.protocol).unwrap_or_else(|| row.preset_flags())
     }
 
     /// Whether a protocol has the bug, in scenarios like `base`: its flags are switched on, or the protocol is a variant like that of
     /// the witness, and no control. `row` is the protocol of the witness.
     pub fn is_of(&self, row: &Entry, entry: &Entry, base: &Scenario) -> bool {
-        let own = |scenario: &Scenario, entry: &Entry| {
-            crate::suspects::flags(&scenario.protocol).unwrap_or_else(|| entry.preset_flags())
-        };
-        let (needed, present) = (own(&self.witness, row), own(base, entry));
+        let needed = self.flags(row);
+        let present = crate::suspects::flags(&base.protocol).unwrap_or_else(|| entry.preset_flags());
         if row.protocol != entry.protocol || !needed.iter().all(|flag| present.contains(flag)) {
             return false;
         }

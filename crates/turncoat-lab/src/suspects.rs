@@ -49,8 +49,8 @@ impl Suspects {
         let mut suspects = Self { rows: Vec::new(), specs: BTreeMap::new(), other: OTHER.into() };
         suspects.admit(base, Vec::new());
         for bug in bugs {
-            let flags = bug.flags();
             let Ok(row) = find(&bug.witness.protocol.name) else { continue };
+            let flags = bug.flags(&row);
             // What other parameters do is what a row without flags is about.
             let alike = |(key, value): (&String, &Value)| entry.config.get(key) == Some(value);
             let configured =

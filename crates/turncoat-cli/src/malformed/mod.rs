@@ -164,7 +164,7 @@ impl Seeds {
             Kind::Scenario | Kind::Script => {
                 watch.input(&text);
                 if let Ok(bug) = Bug::parse("pbft/it", &text) {
-                    let _ = (bug.base(), bug.in_words(), bug.flags());
+                    let _ = (bug.base(), bug.in_words());
                 }
                 run(&Scenario::parse(&text)?, rng)
             }
