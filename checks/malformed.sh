@@ -11,4 +11,5 @@ cd "$(dirname "$0")/.."
 export MALFORMED=$((1000000 / ${1:-1})) MALFORMED_FROM=${2:-0}
 # Whatever goes wrong, the machine survives it: 8 GiB of addresses.
 ulimit -v 8388608
-exec cargo test --quiet -p turncoat-cli --lib malformed_input -- --nocapture
+# Of the whole workspace, as it is built for the other tests: one crate alone has other features, and would be built again.
+exec cargo test --quiet --workspace --lib malformed_input -- --nocapture
