@@ -12,7 +12,7 @@ use clap::value_parser;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use turncoat_core::assume::Assumption;
-use turncoat_core::ids::Time;
+use turncoat_core::ids::{NodeId, Time};
 use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Goal, Latency, Scenario, Seed};
@@ -341,7 +341,10 @@ impl Setup {
         let bound = |f| (entry.bound)(&config, f).unwrap_or_default();
         match (self.n.map(usize::from).or(n), self.f.map(usize::from).or(f)) {
             (Some(n), Some(f)) => (n, f),
-            (Some(n), None) => (n, (1..=n).take_while(|&f| bound(f) <= n).last().unwrap_or(0)),
+            // A cluster of billions is refused later, and nobody counts up to there.
+            (Some(n), None) => {
+                (n, (1..=n.min(NodeId::MAX)).take_while(|&f| bound(f) <= n).last().unwrap_or(0))
+            }
             (None, Some(f)) => (bound(f), f),
             (None, None) => (bound(base.cluster.f).max(base.cluster.n), base.cluster.f),
         }

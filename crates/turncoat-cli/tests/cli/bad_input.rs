@@ -156,11 +156,12 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn what_would_take_gigabytes_is_refused() {
+fn what_would_take_gigabytes_or_hours_is_refused() {
     let pbft = |text: &str| format!("schema = 1\n[protocol]\nname = \"pbft\"\n{text}\n");
     refused_file(&pbft("checkpoint = 4097"), &["`checkpoint` and `window` are at most 4096"]);
     refused_file(&pbft("window = 1000000"), &["`checkpoint` and `window` are at most 4096"]);
     refused_file(&pbft("[workload]\nrequests = 1000000"), &["workload.requests", "at most 10000"]);
+    refused_args("fuzz hotstuff --set cluster.n=4294967295", &["a cluster has 1 to 64 replicas"]);
     let billions = "plan fuzz pbft --runs 4294967295 --shard-runs 1";
     refused_args(billions, &["at most 1000000 shards", "--shard-runs"]);
 }
