@@ -5,4 +5,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-TURNCOAT_FINDS=$((500 / ${1:-1})) cargo test -p turncoat --test it claims -- --nocapture
+TURNCOAT_FINDS=$((500 / ${1:-1})) cargo test --quiet --workspace --test it claims -- --nocapture

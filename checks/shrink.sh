@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 scale=${1:-1}
 if [ "$scale" = 1 ]; then
     profile=release
-    TURNCOAT_TENTHS=10 cargo test -p turncoat --test it shrink_model
+    TURNCOAT_TENTHS=10 cargo test --quiet --workspace --test it shrink_model
     cargo build --quiet --release -p turncoat --example shrink
 else
     # As `cargo test` has built it.

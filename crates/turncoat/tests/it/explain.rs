@@ -30,7 +30,7 @@ fn explain(scenario: &Scenario) -> Explanation {
 }
 
 /// All rows of the suite.
-fn suite() -> Vec<Bug> {
+pub(crate) fn suite() -> Vec<Bug> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suite");
     let mut bugs = Vec::new();
     for protocol in fs::read_dir(folder).expect("the suite").map(|entry| entry.expect("a file").path()) {
