@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A campaign that is killed loses nothing, nor does a merge, a full disk loses nothing, and a store costs little.
 #
-#   checks/store.sh [SCALE]            SCALE (1) divides the numbers of runs and of kills
+#   checks/store.sh [SCALE [KILLS]]    SCALE (1) divides the numbers of runs and of kills, unless KILLS says how many
 #
 # 50 times a campaign of 200,000 runs is killed with SIGKILL at a random moment and resumed: the store must equal, row
 # for row, that of a campaign that nobody kills. As often a merge of its shards is killed and done again. Then a campaign
@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scale=${1:-1}
 runs=$((200000 / scale))
-kills=$((scale > 10 ? 3 : 50 / scale))
+kills=${2:-$((scale > 10 ? 3 : 50 / scale))}
 
 . checks/programs.bash
 # As `cargo test` has built it.
