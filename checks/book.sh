@@ -11,6 +11,8 @@
 #   rust, toml  a part of some file of the repository, up to indentation
 #   text, sh, json, yaml   neither run nor compared
 #
+# docs/reference/commands.md has every command and every option, docs/SUMMARY.md every page.
+#
 # Set TURNCOAT to the folder of a program that is built already, to build none. If mdBook is installed, the book is built too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -213,6 +215,28 @@ def check_links(page):
                 fail(page, number, f"{link}: {target} has no heading `{anchor}`")
 
 
+# -- The reference -------------------------------------------------------------------------------------------------------
+
+REFERENCE = "docs/reference/commands.md"
+
+
+def check_reference(words=()):
+    """Each command and each option of it is in the reference."""
+    said = subprocess.run([programs / "turncoat", *words, "--help"], capture_output=True, text=True).stdout
+    text = Path(REFERENCE).read_text()
+    name = " ".join(words)
+    if f"`{name}" not in text and words:
+        fail(REFERENCE, 1, f"the command `{name}` is missing")
+    for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", said, re.M):
+        if option not in ("--help", "--version") and option not in text:
+            fail(REFERENCE, 1, f"`{option}` of `turncoat {name}` is missing")
+    commands = said.split("Usage:")[-1] if re.search(r"^ +help  ", said, re.M) else ""
+    for command in re.findall(r"^  ([a-z]+)  +[A-Z]", commands, re.M):
+        if command != "help" and len(words) < 2:
+            check_reference((*words, command))
+
+
+check_reference()
 for page in markdown:
     check_links(page)
 summary = Path("docs/SUMMARY.md").read_text()
