@@ -8,7 +8,7 @@
 # Blocks of a page, by the word behind the fence:
 #   console     commands, each after `$ `, with their output: all of it, or its first lines, `...` and its last lines. A
 #               command without output is not run. Each page starts with an empty corpus; times are not compared.
-#   rust, toml  a part of some file of the repository, up to indentation
+#   rust, toml  a part of some file of the repository, up to indentation; a line `// ...` or `# ...` stands for other lines
 #   text, sh, json, yaml   neither run nor compared
 #
 # docs/reference/commands.md has every command and every option, docs/SUMMARY.md every page.
@@ -58,10 +58,12 @@ sources = {}
 
 
 def is_quoted(block, suffix):
+    """Whether the parts of a block, between lines `// ...` or `# ...`, are in one file."""
     if suffix not in sources:
         names = [name for name in tracked if name.endswith(suffix) and not name.startswith("docs/book")]
         sources[suffix] = ["\n" + stripped(Path(name).read_text()) + "\n" for name in names]
-    return any("\n" + stripped(block) + "\n" in source for source in sources[suffix])
+    parts = [stripped(part) for part in re.split(r"^\s*(?://|#) \.\.\.$", block, flags=re.M)]
+    return any(all("\n" + part + "\n" in source for part in parts) for source in sources[suffix])
 
 
 # -- Commands ------------------------------------------------------------------------------------------------------------
@@ -120,7 +122,7 @@ def console(page, number, block, here):
 
 def without_times(line):
     line = re.sub(r" in [0-9.]+ m?s\b.*", " in ...", line)
-    line = re.sub(r"\([0-9.]+ m?s, ", "(", line)
+    line = re.sub(r" ?\([0-9.]+ m?s(, |\))", " (", line)
     return re.sub(r"[0-9.]+( [kMG])? (runs|deliveries)/s", "... /s", line)
 
 
@@ -230,7 +232,8 @@ def check_reference(words=()):
     for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", said, re.M):
         if option not in ("--help", "--version") and option not in text:
             fail(REFERENCE, 1, f"`{option}` of `turncoat {name}` is missing")
-    commands = said.split("Usage:")[-1] if re.search(r"^ +help  ", said, re.M) else ""
+    usage, _, rest = said.partition("Usage:")[2].partition("\n")
+    commands = rest.split("\nOptions:")[0] if "COMMAND" in usage + rest.split("\n")[0] else ""
     for command in re.findall(r"^  ([a-z]+)  +[A-Z]", commands, re.M):
         if command != "help" and len(words) < 2:
             check_reference((*words, command))
