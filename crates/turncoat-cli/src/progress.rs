@@ -1,9 +1,10 @@
-//! How far a campaign is: a bar on a terminal, a line now and then elsewhere.
+//! How far a campaign is: a bar on a terminal, within its width, and a line now and then elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use terminal_size::terminal_size_of;
 use turncoat_lab::summary::{Injections, Summary};
 
 use crate::clock::Stopwatch;
@@ -44,12 +45,16 @@ impl Progress {
         let figures = self.figures(so_far, elapsed);
         match &self.bar {
             Some(bar) => {
+                // `^C` of the terminal must not begin a line that nobody clears.
+                let width = terminal_size_of(stderr()).map_or(NARROW, |(width, _)| usize::from(width.0));
+                let numbers = self.runs.map_or(12, |runs| 2 * runs.to_string().len());
                 bar.set_position(so_far.runs);
-                bar.set_message(figures);
+                bar.set_message(fitting(&figures, width.saturating_sub(BAR + numbers + 13)));
             }
             None => {
                 let of = self.runs.map(|runs| format!(" of {runs}")).unwrap_or_default();
-                out::log(format_args!("{:.0} s: {}{of} runs  {figures}", elapsed.as_secs_f64(), so_far.runs));
+                let (runs, figures) = (so_far.runs, figures.join("  "));
+                out::log(format_args!("{:.0} s: {runs}{of} runs  {figures}", elapsed.as_secs_f64()));
             }
         }
     }
@@ -62,26 +67,23 @@ impl Progress {
         }
     }
 
-    /// How fast it is, what the adversary does, and how long it will take.
-    fn figures(&self, so_far: &Summary, elapsed: Duration) -> String {
+    /// What is found, how long it will take, how fast it is and what the adversary does: the most important first.
+    fn figures(&self, so_far: &Summary, elapsed: Duration) -> Vec<String> {
         let (runs, Injections { faults, mutated, accepted, .. }) = (so_far.runs as f64, so_far.injected);
         let speed = (so_far.runs - self.before.unwrap_or(0)) as f64 / elapsed.as_secs_f64();
-        let mut figures = format!(
-            "{}  {} violating  {:.2} faults/run",
-            rate(speed, "runs"),
-            so_far.violating,
-            faults as f64 / runs
-        );
-        if mutated > 0 {
-            let share = 100.0 * accepted as f64 / mutated as f64;
-            figures.push_str(&format!("  {share:.0} % of mutations accepted"));
-        }
+        let mut figures = vec![format!("{} violating", so_far.violating)];
         let seconds = self.runs.map(|all| all.saturating_sub(so_far.runs) as f64 / speed);
         // No run yet: no speed, and no end.
         let by_runs = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let by_time = self.time.map(|time| time.saturating_sub(elapsed));
         if let Some(left) = by_runs.into_iter().chain(by_time).min() {
-            figures.push_str(&format!("  {:#} left", HumanDuration(left)));
+            figures.push(format!("{:#} left", HumanDuration(left)));
+        }
+        figures.push(rate(speed, "runs"));
+        figures.push(format!("{:.2} faults/run", faults as f64 / runs));
+        if mutated > 0 {
+            let share = 100.0 * accepted as f64 / mutated as f64;
+            figures.push(format!("{share:.0} % of mutations accepted"));
         }
         figures
     }
@@ -94,9 +96,26 @@ impl Progress {
     }
 }
 
+/// The width of the bar, and of a terminal that does not say how wide it is.
+const BAR: usize = 20;
+const NARROW: usize = 80;
+
+/// As many figures as there is room for.
+fn fitting(figures: &[String], room: usize) -> String {
+    let mut line = String::new();
+    for figure in figures {
+        let gap = if line.is_empty() { "" } else { "  " };
+        if line.len() + gap.len() + figure.len() > room {
+            break;
+        }
+        line.extend([gap, figure]);
+    }
+    line
+}
+
 fn bar(runs: Option<u64>) -> ProgressBar {
     let (bar, template) = match runs {
-        Some(runs) => (ProgressBar::new(runs), "{bar:30} {pos}/{len} runs  {msg}"),
+        Some(runs) => (ProgressBar::new(runs), "{bar:20} {pos}/{len} runs  {msg}"),
         None => (ProgressBar::new_spinner(), "{spinner} {elapsed} {pos} runs  {msg}"),
     };
     match ProgressStyle::with_template(template) {
@@ -124,14 +143,22 @@ mod tests {
         let so_far = Summary { runs: 100, violating: 2, injected, ..Summary::default() };
         let shown = |runs, time| {
             let progress = Progress::new(Stopwatch::start(), runs).within(time);
-            progress.figures(&so_far, Duration::from_secs(10))
+            progress.figures(&so_far, Duration::from_secs(10)).join("  ")
         };
-        let figures = "10 runs/s  2 violating  3.00 faults/run  50 % of mutations accepted";
-        assert_eq!(shown(None, None), figures);
-        assert_eq!(shown(Some(1300), None), format!("{figures}  2m left"));
+        let figures = "10 runs/s  3.00 faults/run  50 % of mutations accepted";
+        assert_eq!(shown(None, None), format!("2 violating  {figures}"));
+        assert_eq!(shown(Some(1300), None), format!("2 violating  2m left  {figures}"));
         // Whichever is over first.
         let time = Some(Duration::from_secs(70));
-        assert_eq!(shown(Some(1300), time), format!("{figures}  60s left"));
-        assert_eq!(shown(Some(200), time), format!("{figures}  10s left"));
+        assert_eq!(shown(Some(1300), time), format!("2 violating  60s left  {figures}"));
+        assert_eq!(shown(Some(200), time), format!("2 violating  10s left  {figures}"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let figures = ["2 violating", "60s left", "10 runs/s"].map(str::to_owned);
+        assert_eq!(fitting(&figures, 80), "2 violating  60s left  10 runs/s");
+        assert_eq!(fitting(&figures, 31), "2 violating  60s left");
+        assert_eq!(fitting(&figures, 5), "");
     }
 }
