@@ -171,11 +171,11 @@ impl Config {
                 (None, _) => "as many as n allows".to_owned(),
             })
         };
-        out::line(format_args!("schema = {SCHEMA}"))?;
+        out::drawn(format_args!("schema = {SCHEMA}"))?;
         for (name, keys) in &tables {
-            out::line(format_args!("\n[{name}]"))?;
+            out::drawn(format_args!("\n[{name}]"))?;
             for (key, value) in keys.as_table().into_iter().flatten() {
-                out::line(format_args!("{key} = {value}  # {}", origin(name, key, value)))?;
+                out::drawn(format_args!("{key} = {value}  # {}", origin(name, key, value)))?;
             }
         }
         Ok(())

@@ -87,7 +87,7 @@ impl Tally<'_> {
     /// What to say about the first violation of each property: what it is, and how to see it again.
     pub(crate) fn found(&self) -> BTreeMap<Property, String> {
         let words = |(&property, finding): (&Property, &Finding)| {
-            let replay = self.replay(property).map(|command| format!("\n{command}"));
+            let replay = self.commands(property).pop().map(|command| format!("\n{command}"));
             (property, format!("{}{}", violated(finding), replay.unwrap_or_default()))
         };
         self.summary.first.iter().map(words).collect()
@@ -126,9 +126,11 @@ impl Tally<'_> {
         }
     }
 
-    /// The command that runs the first violation of a property again.
-    pub(crate) fn replay(&self, property: Property) -> Option<String> {
-        self.files.get(&property).map(|filed| format!("{} replay {}", again::program(), filed.path.display()))
+    /// The commands that show the first violation of a property, the most helpful first; the last one runs it again.
+    pub(crate) fn commands(&self, property: Property) -> Vec<String> {
+        let Some(Filed { path, .. }) = self.files.get(&property) else { return Vec::new() };
+        let command = |name| format!("{} {name} {}", again::program(), path.display());
+        ["explain", "explore", "replay"].map(command).into()
     }
 
     /// All that was asked, for machines.
@@ -383,19 +385,6 @@ impl Tally<'_> {
         };
         let count = counted(bugs.len() as u64, "known bug");
         Ok(out::line(format_args!("{name} has {count}{all}; {showed}"))?)
-    }
-
-    /// What to type next, the most helpful first, the violation again last.
-    pub(crate) fn next_steps(&self, property: Option<Property>) -> Vec<String> {
-        let program = again::program();
-        if let Some(Filed { path, .. }) = property.and_then(|property| self.files.get(&property)) {
-            return ["explain", "explore", "replay"]
-                .map(|command| format!("{program} {command} {}", path.display()))
-                .into();
-        }
-        let hunt = self.known.bugs.first().map(|bug| format!("{program} fuzz --bug {bug}"));
-        let list = format!("{program} list bugs {}", self.entry.name);
-        hunt.map(|hunt| vec![list, hunt]).unwrap_or_default()
     }
 }
 

@@ -10,7 +10,7 @@ use turncoat_lab::explain::{Chart, Explanation, Section};
 use crate::exit::Exit;
 use crate::named::{Named, Subject};
 use crate::rows::Rows;
-use crate::{again, files, out, registry};
+use crate::{again, files, layout, out, registry};
 
 const NOTES: &str = "\
 Says in a few lines what was violated, why, and who lied to whom; a chart shows the messages that led there. With --long it \
@@ -61,6 +61,9 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let explanation = Explanation::of(&entry, &scenario).with_context(in_file)?;
     let mut explanation = explanation.whole_by(again::with("--all"));
+    if let Some(width) = layout::width() {
+        explanation = explanation.within(width);
+    }
     // Its own bug, or the one whose flags alone still show it.
     let known = match (bug, explanation.violation()) {
         (Some(bug), _) => Some(bug),

@@ -36,7 +36,7 @@ use crate::show::Detail;
 use crate::stop::Stop;
 use crate::tally::{Known, Tally};
 use crate::task::{Label, Task};
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
 The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so your first \
@@ -235,7 +235,7 @@ fn run(
     }
     let cases = tally.cases(args.expect);
     let reported = args.output.report(&cases);
-    let exit = conclude(&tally, args.expect, cases.exit());
+    let exit = conclude(&tally, args, cases.exit());
     reported.map(|()| exit)
 }
 
@@ -311,7 +311,8 @@ fn unrepeatable(entry: &Entry, summary: &Summary) -> Vec<u64> {
 }
 
 /// Says what to do next, and how it ended. The last line is the command that replays the violation, if there is one.
-fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
+fn conclude(tally: &Tally<'_>, args: &Args, exit: Exit) -> Exit {
+    let expect = args.expect;
     for run in &tally.unrepeatable {
         out::log(format_args!("diverged: run {run} was different when it was run again"));
     }
@@ -321,13 +322,15 @@ fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
     let found = |property: &Property| tally.summary.first.contains_key(property);
     let wanted = expect.and_then(|Wanted(property)| property.filter(found));
     let worst = Property::WORST_FIRST.into_iter().find(found);
-    let steps = tally.next_steps(wanted.or(worst));
-    if let Some(last) = steps.last() {
-        out::log(match last.contains(" replay ") {
-            true => "next, to see why, to step through it in a browser, to run it again:",
-            false => "next, to see the known bugs, to search for one:",
-        });
-        steps.iter().for_each(out::log);
+    let again = wanted.or(worst).map(|property| tally.commands(property)).unwrap_or_default();
+    if !again.is_empty() {
+        out::log("next, to see why it broke, to step through it in a browser, to run it again:");
+        again.iter().for_each(out::log);
+    } else if let (Some(bug), false) = (tally.known.bugs.first(), args.output.json()) {
+        let (program, name) = (again::program(), tally.entry.name);
+        out::log("next, to see all known bugs, to search for one of them:");
+        out::log(format_args!("{program} list bugs {name}"));
+        out::log(format_args!("{program} fuzz --bug {bug}"));
     }
     match (tally.interrupted, tally.summary.runs) {
         (true, _) => Exit::Interrupted,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::Outcome;
 use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
@@ -107,7 +107,8 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
         for (_, searcher, scheduler) in HUNTERS {
             found.push(search(bug, &Searcher::parse(searcher)?, scheduler, args, &stop)?.to_string());
             if stop.interrupted() {
-                bail!("interrupted: the rows above are complete");
+                out::log("interrupted: the rows above are complete");
+                return Ok(Exit::Interrupted);
             }
         }
         let (id, property) = (&bug.id, bug.facts.property);

@@ -194,7 +194,7 @@ fn a_key_that_does_not_exist_is_refused_with_its_line() {
         "chekpoint",
         &["turncoat.toml:5: no key of pbft `chekpoint`", "mean `checkpoint`?"],
     );
-    refused_with("c = 2", "q = 2", &["turncoat.toml:12: no parameter of byzzfuzz `q`", "There are: c, d, r"]);
+    refused_with("c = 2", "q = 2", &["turncoat.toml:12: no parameter of byzzfuzz `q`", "list strategies"]);
     refused_with("[network]", "[netwrk]", &["turncoat.toml:7: no table `netwrk`", "mean `network`?"]);
     // In a profile that nobody asks for, too.
     refused_with(

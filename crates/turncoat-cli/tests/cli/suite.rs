@@ -104,7 +104,7 @@ fn a_suite_that_is_not_there_is_refused() {
     let verify = ["suite", "verify", "--dir"];
     refused(&folder, &[&verify[..], &["nowhere"]].concat(), &["cannot read nowhere"]);
     let unknown = [&verify[..], &["rows", "pbft/rihgt"]].concat();
-    refused(&folder, &unknown, &["no bug `pbft/rihgt`", "did you mean `pbft/right`?", "the files of rows"]);
+    refused(&folder, &unknown, &["no bug `pbft/rihgt`", "did you mean `pbft/right`?", "the folder rows"]);
     folder.write("empty/README.md", "no row");
     let ran = folder.turncoat("suite verify --dir empty");
     assert_eq!((ran.code, &ran.out[..]), (4, "0 of 0 rows hold\n"), "{}", ran.err);
