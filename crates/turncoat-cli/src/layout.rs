@@ -1,6 +1,6 @@
 //! Text within the width of a terminal. Into a pipe or a file it goes as it is, one line for each item.
 
-use std::io::stdout;
+use std::io::{stderr, stdout};
 
 /// The narrowest column that words are put into.
 const NARROWEST: usize = 24;
@@ -8,6 +8,11 @@ const NARROWEST: usize = 24;
 /// The width of the terminal that results go to, if they go to one.
 pub(crate) fn width() -> Option<usize> {
     terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+/// The width of the terminal that messages go to, if they go to one.
+pub(crate) fn width_of_messages() -> Option<usize> {
+    terminal_size::terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0))
 }
 
 /// A beginning and words that go on below each other, not below the beginning.
@@ -43,11 +48,18 @@ fn indented(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
+/// Words, with the signs of their units: nobody looks for a `%` on the next line.
+fn pieces(text: &str) -> Vec<&str> {
+    let ends = text.match_indices(' ').map(|(at, _)| at).filter(|&at| !text[at + 1..].starts_with('%'));
+    let starts = [0].into_iter().chain(ends.clone().map(|at| at + 1));
+    starts.zip(ends.chain([text.len()])).map(|(from, to)| &text[from..to]).collect()
+}
+
 /// Words in lines of at most so many letters, unless a word is longer.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut length = 0;
-    for word in text.split(' ') {
+    for word in pieces(text) {
         let letters = word.chars().count();
         if length > 0 && length + 1 + letters > width {
             lines.push(String::new());
@@ -78,7 +90,7 @@ pub(crate) fn markdown(text: &str, width: usize) -> String {
             rows.push(cells(line));
         }
         rows.retain(|row| !row.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| "-:".contains(c))));
-        all.push(table(&rows, width));
+        all.push(table(&rows, width, true));
     }
     all.join("\n")
 }
@@ -88,8 +100,8 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim().trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
 }
 
-/// Rows below a header, in as many parts as it takes.
-pub(crate) fn table(rows: &[Vec<&str>], width: usize) -> String {
+/// Rows below a header, in as many parts as it takes, with or without a rule between them.
+pub(crate) fn table(rows: &[Vec<&str>], width: usize, ruled: bool) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let cell = |row: &[&str], column: usize| row.get(column).copied().unwrap_or_default().to_owned();
     let room = |column| rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or_default();
@@ -117,8 +129,10 @@ pub(crate) fn table(rows: &[Vec<&str>], width: usize) -> String {
     };
     let part = |part: &Vec<usize>| {
         let mut lines: Vec<String> = rows.iter().map(|row| line(row, part)).collect();
-        let wide = first + part.iter().map(|&column| 2 + room(column)).sum::<usize>();
-        lines.insert(1.min(lines.len()), "-".repeat(wide));
+        if ruled {
+            let wide = first + part.iter().map(|&column| 2 + room(column)).sum::<usize>();
+            lines.insert(1.min(lines.len()), "-".repeat(wide));
+        }
         lines.join("\n")
     };
     parts.iter().map(part).collect::<Vec<_>>().join("\n\n")
@@ -150,6 +164,10 @@ mod tests {
             "short\n  one two three four five\n    six seven"
         );
         assert_eq!(folded("", 10), "");
+        assert_eq!(
+            folded("at most some hundred 0.04 % of runs", 26),
+            "at most some hundred\n  0.04 % of runs"
+        );
         let path = "turncoat-corpus/pbft-java-agreement-6c37d408.toml";
         assert_eq!(folded(path, 20), path);
     }

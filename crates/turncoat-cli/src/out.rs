@@ -71,7 +71,7 @@ pub(crate) fn markdown(text: &str) -> Result<(), Unwritable> {
 
 /// Rows below a header; on a terminal, within its width.
 pub(crate) fn table(rows: &[Vec<&str>]) -> Result<(), Unwritable> {
-    let table = layout::table(rows, layout::width().unwrap_or(usize::MAX));
+    let table = layout::table(rows, layout::width().unwrap_or(usize::MAX), false);
     exact(plain(&table))
 }
 
@@ -129,6 +129,9 @@ pub(crate) fn log(text: impl Display) {
 
 /// Something that is not as it should be: `error: ...`, `warning: ...`.
 pub(crate) fn complain(tone: Tone, head: &str, text: impl Display) {
-    let line = format!("{}: {}\n", tone.paint(head), plain(&text.to_string()));
+    // The colour takes no room.
+    let text = plain(&format!("{head}: {text}"));
+    let text = layout::width_of_messages().map_or(text.clone(), |width| layout::folded(&text, width));
+    let line = format!("{}{}\n", tone.paint(head), text.strip_prefix(head).unwrap_or(&text));
     let _ = anstream::stderr().lock().write_all(line.as_bytes());
 }

@@ -4,11 +4,10 @@ use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use terminal_size::terminal_size_of;
 use turncoat_lab::summary::{Injections, Summary};
 
 use crate::clock::Stopwatch;
-use crate::out;
+use crate::{layout, out};
 
 /// Shows progress on stderr.
 pub(crate) struct Progress {
@@ -46,7 +45,7 @@ impl Progress {
         match &self.bar {
             Some(bar) => {
                 // `^C` of the terminal must not begin a line that nobody clears.
-                let width = terminal_size_of(stderr()).map_or(NARROW, |(width, _)| usize::from(width.0));
+                let width = layout::width_of_messages().unwrap_or(NARROW);
                 let numbers = self.runs.map_or(12, |runs| 2 * runs.to_string().len());
                 bar.set_position(so_far.runs);
                 bar.set_message(fitting(&figures, width.saturating_sub(BAR + numbers + 13)));

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde::Serialize;
 use turncoat_core::assume::Breach;
-use turncoat_core::outcome::{End, Injected, Outcome, Violation};
+use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 use turncoat_core::record::Recording;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
@@ -59,7 +59,7 @@ impl<'a> Shown<'a> {
     pub(crate) fn print(&self, scenario: &Scenario, Detail { verbose }: Detail) -> Result<()> {
         for violation in self.violations {
             let tone = if violation.inside() { Tone::Bad } else { Tone::Warning };
-            let rest = format!(" at step {}: {}", violation.step, violation.words());
+            let rest = format!(" at step {}: {}", violation.step, words(violation));
             out::toned(tone, violation.headline(), rest)?;
         }
         if self.violations.is_empty() {
@@ -97,6 +97,13 @@ impl<'a> Shown<'a> {
         row("seed", self.seed)?;
         row("fingerprint", self.fingerprint)
     }
+}
+
+/// What happened. An invariant says its name first, and so does the headline.
+pub(crate) fn words(violation: &Violation) -> String {
+    let words = violation.words();
+    let named = (violation.property == Property::Custom).then(|| format!("{}: ", violation.rule));
+    named.and_then(|name| words.strip_prefix(&name).map(str::to_owned)).unwrap_or(words)
 }
 
 /// How much to print for people.

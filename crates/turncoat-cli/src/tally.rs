@@ -22,7 +22,7 @@ use crate::expect::{self, Wanted};
 use crate::numbers::{counted, grouped, many};
 use crate::out::{self, Tone};
 use crate::progress::rate;
-use crate::show::{Detail, row};
+use crate::show::{Detail, row, words};
 
 /// A campaign that is over.
 pub(crate) struct Tally<'a> {
@@ -394,7 +394,7 @@ fn violated(finding: &Finding) -> String {
 
 /// Where a violation was found, and what happened.
 fn place(Finding { index, violation, .. }: &Finding) -> String {
-    format!(" in run {index} at step {}: {}", violation.step, violation.words())
+    format!(" in run {index} at step {}: {}", violation.step, words(violation))
 }
 
 /// Which of all scenarios were run.

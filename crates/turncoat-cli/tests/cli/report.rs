@@ -62,7 +62,7 @@ fn a_kind_of_violations_is_replayed_from_the_report() {
     let replay = folder.turncoat("replay found.toml");
     assert_eq!(replay.code, 1, "{}{}", replay.out, replay.err);
     refused(&folder, &["report", "results.db", "--scenario", "1/999"], &["no kind of violations 1/999"]);
-    refused(&folder, &["report", "results.db", "--scenario", "one"], &["such as 12/1"]);
+    refused(&folder, &["report", "results.db", "--scenario", "one"], &["as in 12/1"]);
 }
 
 #[test]
