@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use clap::{ArgGroup, ValueHint};
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::suite::Bug;
 
+use crate::files;
 use crate::rows::Rows;
-use crate::{again, files};
 
 /// The option of commands about one scenario.
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ impl Subject {
 pub(crate) fn read(what: &str) -> Result<Named> {
     let path = Path::new(what);
     if !path.exists() && !what.ends_with(".toml") {
-        return known(what);
+        return known(what).map_err(|error| anyhow!("no file `{what}`, and {error}"));
     }
     let scenario = files::read(path)?;
     Ok(Named { scenario, file: what.to_owned(), words: what.to_owned(), bug: None })
@@ -57,12 +57,6 @@ pub(crate) fn read(what: &str) -> Result<Named> {
 /// The witness of a known bug.
 fn known(id: &str) -> Result<Named> {
     let rows = Rows::embedded();
-    if id.is_empty() || id.starts_with(['/', '.']) {
-        bail!(
-            "cannot read {id}: there is no such file. `{} list bugs` shows the known bugs",
-            again::program()
-        );
-    }
     let bug = rows.bug(id)?;
     Ok(Named { scenario: bug.witness.clone(), file: rows.file(id), words: id.to_owned(), bug: Some(bug) })
 }

@@ -48,6 +48,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
         "explain pbft-java/figur-2",
         &["did you mean `pbft-java/figure-2`?", "`turncoat list bugs`"],
     );
+    refused_args("explain nonsense", &["no file `nonsense`, and no bug `nonsense`"]);
     refused_args("shrink figure-2", &["did you mean `pbft-java/figure-2`?"]);
     refused_args(
         "tune pbft --sweep c=1 --find agrement",

@@ -97,6 +97,6 @@ fn what_cannot_be_a_crate_is_refused_and_nothing_is_written() {
     refused(&folder, &["new", "demo", "--path", ".", "--git", "x"], &["--git"]);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     folder.write("demo", "mine");
-    refused(&folder, &["new", "demo"], &["there is a `demo` already"]);
+    refused(&folder, &["new", "demo"], &["`demo` exists already"]);
     assert_eq!(folder.read("demo"), "mine");
 }
