@@ -127,6 +127,11 @@ pub(crate) fn log(text: impl Display) {
     let _ = io::stderr().lock().write_all(format!("{}\n", plain(&text.to_string())).as_bytes());
 }
 
+/// Draws the line of the terminal that the cursor is on again.
+pub(crate) fn redraw(line: impl Display) {
+    let _ = io::stderr().lock().write_all(format!("\r\u{1b}[2K{line}").as_bytes());
+}
+
 /// Something that is not as it should be: `error: ...`, `warning: ...`.
 pub(crate) fn complain(tone: Tone, head: &str, text: impl Display) {
     // The colour takes no room.

@@ -1,20 +1,26 @@
-//! How far a campaign is: a bar on a terminal, within its width, and a line now and then elsewhere.
+//! How far a campaign is: one line that is drawn again and again on a terminal, a line now and then elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use turncoat_lab::summary::{Injections, Summary};
 
 use crate::clock::Stopwatch;
 use crate::{layout, out};
+
+/// The width of the bar, and of a terminal that does not say how wide it is.
+const BAR: usize = 20;
+const NARROW: usize = 80;
+
+/// Columns that stay free: a terminal shows `^C` there, and must not go on to a line that nobody clears.
+const MARGIN: usize = 4;
 
 /// Shows progress on stderr.
 pub(crate) struct Progress {
     clock: Stopwatch,
     runs: Option<u64>,
     time: Option<Duration>,
-    bar: Option<ProgressBar>,
+    terminal: bool,
     every: Duration,
     next: Duration,
     /// How many runs others have done before.
@@ -23,9 +29,9 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(clock: Stopwatch, runs: Option<u64>) -> Self {
-        let bar = stderr().is_terminal().then(|| bar(runs));
-        let every = if bar.is_some() { Duration::from_millis(100) } else { Duration::from_secs(30) };
-        Self { clock, runs, time: None, bar, every, next: every, before: None }
+        let terminal = stderr().is_terminal();
+        let every = if terminal { Duration::from_millis(100) } else { Duration::from_secs(30) };
+        Self { clock, runs, time: None, terminal, every, next: every, before: None }
     }
 
     /// It ends at this time at the latest.
@@ -41,29 +47,26 @@ impl Progress {
             return;
         }
         self.next = elapsed + self.every;
-        let figures = self.figures(so_far, elapsed);
-        match &self.bar {
-            Some(bar) => {
-                // `^C` of the terminal must not begin a line that nobody clears.
-                let width = layout::width_of_messages().unwrap_or(NARROW);
-                let numbers = self.runs.map_or(12, |runs| 2 * runs.to_string().len());
-                bar.set_position(so_far.runs);
-                bar.set_message(fitting(&figures, width.saturating_sub(BAR + numbers + 13)));
-            }
-            None => {
-                let of = self.runs.map(|runs| format!(" of {runs}")).unwrap_or_default();
-                let (runs, figures) = (so_far.runs, figures.join("  "));
-                out::log(format_args!("{:.0} s: {runs}{of} runs  {figures}", elapsed.as_secs_f64()));
-            }
+        let (done, mut figures) = (so_far.runs, self.figures(so_far, elapsed));
+        if self.terminal {
+            let width = layout::width_of_messages().unwrap_or(NARROW).saturating_sub(MARGIN);
+            let head = match self.runs {
+                Some(all) => format!("{} {done}/{all} runs", bar(done, all)),
+                None => format!("{} {done} runs", rounded(elapsed)),
+            };
+            figures.insert(0, head);
+            out::redraw(fitting(&figures, width));
+        } else {
+            let of = self.runs.map(|runs| format!(" of {runs}")).unwrap_or_default();
+            let figures = figures.join("  ");
+            out::log(format_args!("{:.0} s: {done}{of} runs  {figures}", elapsed.as_secs_f64()));
         }
     }
 
-    /// Prints something without tearing the bar.
+    /// Prints something where the line was, which comes back below it.
     pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
-        }
+        self.clear();
+        print()
     }
 
     /// What is found, how long it will take, how fast it is and what the adversary does: the most important first.
@@ -76,7 +79,7 @@ impl Progress {
         let by_runs = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let by_time = self.time.map(|time| time.saturating_sub(elapsed));
         if let Some(left) = by_runs.into_iter().chain(by_time).min() {
-            figures.push(format!("{:#} left", HumanDuration(left)));
+            figures.push(format!("{} left", rounded(left)));
         }
         figures.push(rate(speed, "runs"));
         figures.push(format!("{:.2} faults/run", faults as f64 / runs));
@@ -89,38 +92,37 @@ impl Progress {
 
     /// Makes room for the results.
     pub(crate) fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if self.terminal {
+            out::redraw("");
         }
     }
 }
 
-/// The width of the bar, and of a terminal that does not say how wide it is.
-const BAR: usize = 20;
-const NARROW: usize = 80;
+/// How much of all is done, as a picture.
+fn bar(done: u64, all: u64) -> String {
+    let filled = (BAR as u64).saturating_mul(done.min(all)).checked_div(all).unwrap_or_default() as usize;
+    "█".repeat(filled) + &"░".repeat(BAR - filled)
+}
 
-/// As many figures as there is room for.
+/// A time in its largest unit.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds}s"),
+        seconds @ 120..7200 => format!("{}m", seconds / 60),
+        seconds => format!("{}h", seconds / 3600),
+    }
+}
+
+/// As many figures as there is room for, the first in any case.
 fn fitting(figures: &[String], room: usize) -> String {
     let mut line = String::new();
     for figure in figures {
-        let gap = if line.is_empty() { "" } else { "  " };
-        if line.len() + gap.len() + figure.len() > room {
+        if !line.is_empty() && line.chars().count() + 2 + figure.chars().count() > room {
             break;
         }
-        line.extend([gap, figure]);
+        line.extend([if line.is_empty() { "" } else { "  " }, figure]);
     }
     line
-}
-
-fn bar(runs: Option<u64>) -> ProgressBar {
-    let (bar, template) = match runs {
-        Some(runs) => (ProgressBar::new(runs), "{bar:20} {pos}/{len} runs  {msg}"),
-        None => (ProgressBar::new_spinner(), "{spinner} {elapsed} {pos} runs  {msg}"),
-    };
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }
 
 /// So many per second, in three digits or so.
@@ -158,6 +160,14 @@ mod tests {
         let figures = ["2 violating", "60s left", "10 runs/s"].map(str::to_owned);
         assert_eq!(fitting(&figures, 80), "2 violating  60s left  10 runs/s");
         assert_eq!(fitting(&figures, 31), "2 violating  60s left");
-        assert_eq!(fitting(&figures, 5), "");
+        assert_eq!(fitting(&figures, 5), "2 violating");
+    }
+
+    #[test]
+    fn the_bar_has_one_width() {
+        assert_eq!(bar(0, 10), "░".repeat(20));
+        assert_eq!(bar(5, 10), "█".repeat(10) + &"░".repeat(10));
+        assert_eq!(bar(11, 10), "█".repeat(20));
+        assert_eq!(bar(0, 0), "░".repeat(20));
     }
 }
