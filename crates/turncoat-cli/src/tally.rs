@@ -377,7 +377,7 @@ impl Tally<'_> {
             (0, true) if bugs.len() == 1 => "it did not show".to_owned(),
             (0, true) => "none of them showed".to_owned(),
             (0, false) => "no violation was attributed to a single known bug".to_owned(),
-            (_, _) => format!("{} showed", shown.into_iter().collect::<Vec<_>>().join(", ")),
+            (_, _) => format!("{} showed", shown.into_iter().collect::<Vec<_>>().join(" and ")),
         };
         let all = match verbose || bugs.len() <= FEW {
             true => format!(" ({})", bugs.join(", ")),

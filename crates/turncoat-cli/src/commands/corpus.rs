@@ -157,7 +157,12 @@ fn run(folder: &Folder, timeout: Option<Duration>, output: &Output) -> Result<Ex
     let count = |standing| judged.iter().filter(|entry| entry.standing == standing).count();
     let counts = Standing::ALL.map(|standing| (standing, count(standing)));
     let named = counts.iter().filter(|(_, count)| *count > 0);
-    let named: Vec<_> = named.map(|(standing, count)| format!("{count} {}", standing.name())).collect();
+    let word = |standing: &Standing, count| match standing {
+        Standing::Fails if count > 1 => "fail",
+        standing => standing.name(),
+    };
+    let named: Vec<_> =
+        named.map(|(standing, count)| format!("{count} {}", word(standing, *count))).collect();
     let entries = judged.len();
     let summary =
         format!("{entries} {}: {}", if entries == 1 { "entry" } else { "entries" }, named.join(", "));

@@ -100,7 +100,7 @@ impl std::fmt::Display for Report {
         let sizes = [
             ("event", before.events, after.events),
             ("fault", before.faults as u64, after.faults as u64),
-            ("step of a script", before.actions as u64, after.actions as u64),
+            ("scripted step", before.actions as u64, after.actions as u64),
             ("request", before.requests.into(), after.requests.into()),
             ("line", before.lines as u64, after.lines as u64),
         ];
