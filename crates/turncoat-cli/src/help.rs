@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_first_page_fits_a_terminal() {
-        let page = grouped(Cli::command()).render_help().to_string();
+        let page = grouped(Cli::command().term_width(80)).render_help().to_string();
         for line in page.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
