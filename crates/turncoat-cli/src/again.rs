@@ -1,4 +1,4 @@
-//! How this process was started, for those who are to start it once more.
+//! How this process was started, for messages that say what to type next.
 
 use std::env;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::registry;
 
 /// The program, as people type it.
 ///
-/// With protocols of one's own it is another binary in each crate. `cargo run` builds it again where cargo has started
-/// it: who has mended the protocol does not want the old one.
+/// With protocols of one's own it is another binary in each crate. If cargo started it, it is `cargo run`, which builds it
+/// again: after a fix in the protocol the old program is of no use.
 pub(crate) fn program() -> String {
     if registry::own().is_empty() {
         return "turncoat".to_owned();
@@ -22,6 +22,15 @@ pub(crate) fn program() -> String {
         (Some(_), Some("debug")) => "cargo run --".to_owned(),
         (Some(_), Some("release")) => "cargo run --release --".to_owned(),
         _ => quoted(&binary),
+    }
+}
+
+/// The name of the program's file, for shells and manual pages.
+pub(crate) fn binary() -> String {
+    let own = || env::args().next().and_then(|path| Some(Path::new(&path).file_stem()?.to_str()?.to_owned()));
+    match registry::own().is_empty() {
+        true => "turncoat".to_owned(),
+        false => own().unwrap_or_else(|| "turncoat".to_owned()),
     }
 }
 

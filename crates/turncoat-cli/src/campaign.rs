@@ -1,16 +1,16 @@
-//! `[campaign]`: where a campaign draws from, and when it is over.
+//! `[campaign]`: the seed of a campaign, and when it is over.
 //!
 //! A field of [`Keys`] is an option of `fuzz`, a key of `turncoat.toml` and a variable of the environment, all with
-//! the same name: whoever adds one adds all three.
+//! the same name: adding one adds all three.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Command, ValueEnum, value_parser};
+use clap::{Args, Command, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
 use crate::setup::Engine;
+use crate::{clock, numbers};
 
 /// Runs when neither a number nor a time is given.
 const RUNS: u64 = 10_000;
@@ -23,22 +23,21 @@ pub(crate) struct Keys {
     #[serde(flatten)]
     pub(crate) engine: Engine,
 
-    /// How many runs [default: 10000, without end if a time is given]
-    // A file has no larger numbers.
-    #[arg(long, value_name = "N", help_heading = "Budget", value_parser = value_parser!(u64).range(..=i64::MAX as u64))]
+    /// How many runs: 5000, 10k, 2M, 1e6 [default: 10k, or no limit with --for]
+    #[arg(long, value_name = "N", help_heading = "Budget", value_parser = numbers::count, allow_negative_numbers = true)]
+    #[serde(with = "numbers::as_count")]
     pub(crate) runs: Option<u64>,
 
-    /// How long: 500ms, 10s, 5m, 1h
+    /// How long: 500ms, 10s, 5min, 1h30m
     #[arg(long = "for", value_name = "TIME", help_heading = "Budget", value_parser = clock::duration)]
     #[serde(rename = "for", with = "clock::as_text")]
     pub(crate) time: Option<Duration>,
 
-    /// What ends the campaign early: the first violation of safety, the first of any property, or nothing; with --bug or
-    /// --expect, the first of that property [default: safety]
+    /// Which violation ends the campaign early; with --bug or --expect, the first of that property does [default: safety]
     #[arg(long, value_name = "WHEN", help_heading = "Budget")]
     pub(crate) until: Option<When>,
 
-    /// Keep every run in this file, a database of SQLite, for `turncoat report`
+    /// Store every run in this SQLite database, for `turncoat report`
     #[arg(long, value_name = "FILE", help_heading = "Store")]
     pub(crate) db: Option<PathBuf>,
 }
@@ -47,12 +46,12 @@ pub(crate) struct Keys {
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum When {
-    /// The first violation of safety; runs that do not terminate are counted
+    /// The first violation of safety; runs that do not terminate are only counted
     #[default]
     Safety,
     /// The first violation of any property
     First,
-    /// None: all runs are executed
+    /// None: execute all runs
     Never,
 }
 

@@ -16,11 +16,11 @@ use crate::{again, out};
 // Its group would have the name of that of the command's own `Args`.
 #[group(skip)]
 pub(crate) struct Args {
-    /// Keep every run in this file, a database of SQLite, for `turncoat report`
+    /// Store every run in this SQLite database, for `turncoat report`
     #[arg(long, value_name = "FILE", help_heading = "Store")]
     pub(crate) db: Option<PathBuf>,
 
-    /// Go on with a campaign that the file has already
+    /// Continue a campaign that the database has already
     #[arg(long, help_heading = "Store")]
     pub(crate) resume: bool,
 }
@@ -39,7 +39,7 @@ impl CampaignStore {
     /// Opens the file, if one is given. Whatever is wrong with it shows here, before anything runs.
     pub(crate) fn open(db: Option<&Path>, resume: bool) -> Result<Self> {
         if db.is_none() && resume {
-            bail!("`--resume` goes on with a campaign in a file: say in which, with `--db FILE`");
+            bail!("`--resume` continues a campaign in a database: give it with `--db FILE`");
         }
         Ok(Self { db: db.map(Path::to_owned), resume, store: db.map(Store::open).transpose()? })
     }
@@ -64,7 +64,7 @@ impl CampaignStore {
         if place.stored > 0 && !self.resume {
             let file = self.db.clone().unwrap_or_default();
             bail!(
-                "{} has {} runs of this campaign: go on with --resume, or give another file",
+                "{} has {} runs of this campaign already: continue with --resume, or give another file",
                 file.display(),
                 place.stored
             );
@@ -97,7 +97,7 @@ impl CampaignStore {
     /// Says how to go on, if somebody interrupted what is kept.
     pub(crate) fn advise(&self, stop: &Stop) {
         if stop.interrupted() && self.db.is_some() {
-            out::log("all runs so far are kept. To go on:");
+            out::log("all runs so far are stored; to continue:");
             out::log(again::with("--resume"));
         }
     }

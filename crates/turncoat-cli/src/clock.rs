@@ -29,20 +29,37 @@ pub(crate) fn over(time: Option<Duration>) -> impl FnMut() -> bool + 'static {
     move || time.is_some_and(|time| clock.elapsed() >= time)
 }
 
-/// Reads a duration with its unit: `500ms`, `10s`, `5m`, `1h`.
+/// Reads a duration with its units: `500ms`, `10s`, `5min`, `1h30m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let milliseconds = match &text[digits.len()..] {
-        "ms" => Some(1),
-        "s" => Some(1000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let product = milliseconds.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
-    product
-        .map(Duration::from_millis)
-        .ok_or_else(|| "give a number and a unit: 500ms, 10s, 5m, 1h".to_owned())
+    sum(text).ok_or_else(|| "give a number and a unit: 500ms, 10s, 5min, 1h30m".to_owned())
+}
+
+/// The sum of numbers, each with a unit.
+fn sum(text: &str) -> Option<Duration> {
+    let mut sum = Duration::ZERO;
+    let mut rest = text;
+    loop {
+        let (number, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+        let tail = tail.trim_start();
+        let (unit, tail) = tail.split_at(tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len()));
+        let seconds = number.parse::<f64>().ok()? * seconds_in(unit)?;
+        sum = sum.checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+        rest = tail.trim_start();
+        if rest.is_empty() {
+            return Some(sum);
+        }
+    }
+}
+
+fn seconds_in(unit: &str) -> Option<f64> {
+    Some(match unit.to_ascii_lowercase().as_str() {
+        "ms" | "millisecond" | "milliseconds" => 0.001,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+        "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" => 86_400.0,
+        _ => return None,
+    })
 }
 
 /// A duration in the largest unit that has no fraction.
@@ -90,8 +107,14 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
         assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-        for bad in ["", "10", "s", "1.5s", "10 s", "-1s", "10d", "99999999999999999h", "é", "1é"] {
-            assert!(duration(bad).is_err(), "{bad}");
+        for (text, seconds) in
+            [("10min", 600), ("10 minutes", 600), ("1h30m", 5400), ("1.5h", 5400), ("1d", 86_400)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for bad in ["", "10", "s", "-1s", "1..5s", "10 10s", "10y", "1h30", "99999999999999999h", "é", "1é"]
+        {
+            assert!(duration(bad).is_err_and(|why| why.contains("5min")), "{bad}");
         }
     }
 }

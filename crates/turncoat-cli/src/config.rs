@@ -1,4 +1,4 @@
-//! `turncoat.toml`: what else would be options of `fuzz` and `run`, in a file.
+//! `turncoat.toml`: the options of `fuzz` and `run`, in a file.
 //!
 //! A configuration is a stack of layers, each a list of paths (`network.loss`) with values: the file, a profile of
 //! it, the environment, the command line. The later goes before the earlier, key by key. But keys of `[protocol]` and
@@ -28,11 +28,11 @@ pub(crate) struct Source {
     #[arg(long, value_name = "FILE", help_heading = "Configuration")]
     config: Option<PathBuf>,
 
-    /// Put a table [profile.NAME] of the configuration above the others
+    /// Use the tables [profile.NAME.*] of the configuration, too
     #[arg(long, value_name = "NAME", help_heading = "Configuration")]
     profile: Option<String>,
 
-    /// Print the configuration that comes of all options, and where each value is from; run nothing
+    /// Print the resulting configuration with the origin of each value, and run nothing
     #[arg(long, help_heading = "Configuration")]
     pub(crate) print_config: bool,
 }
@@ -127,6 +127,9 @@ impl Config {
         let info = match (self.text("strategy.name"), params.keys().next()) {
             (Some(name), _) => registry::strategy(name).with_context(|| place("name"))?,
             (None, None) => return Ok(params),
+            (None, Some(first)) if registry::nearest(first, &["name"]).is_some() => {
+                bail!("{}: no key of [strategy] `{first}`: did you mean `name`?", place(first))
+            }
             (None, Some(first)) => {
                 bail!("{}: `{first}` is a parameter of which strategy? Give its `name` too", place(first))
             }
@@ -135,7 +138,8 @@ impl Config {
         for (key, value) in &params {
             if !known.contains(&key.as_str()) {
                 let what = format!("parameter of {}", info.name);
-                return Err(registry::unknown(&what, key, &known)).with_context(|| place(key));
+                let unlisted = registry::unlisted(&what, key, &known, "list strategies");
+                return Err(unlisted).with_context(|| place(key));
             }
             if value.is_table() || value.is_array() {
                 bail!("{}: `{key}` is a number, or text: words with commas between them", place(key));
@@ -167,11 +171,11 @@ impl Config {
                 (None, _) => "as many as n allows".to_owned(),
             })
         };
-        out::line(format_args!("schema = {SCHEMA}"))?;
+        out::drawn(format_args!("schema = {SCHEMA}"))?;
         for (name, keys) in &tables {
-            out::line(format_args!("\n[{name}]"))?;
+            out::drawn(format_args!("\n[{name}]"))?;
             for (key, value) in keys.as_table().into_iter().flatten() {
-                out::line(format_args!("{key} = {value}  # {}", origin(name, key, value)))?;
+                out::drawn(format_args!("{key} = {value}  # {}", origin(name, key, value)))?;
             }
         }
         Ok(())

@@ -32,10 +32,10 @@ pub(crate) enum Exit {
 /// For the help text.
 pub(crate) const TABLE: &str = "\
 Exit codes:
-  0  nothing found        3  a run did not repeat    124  out of time (--timeout)
-  1  violation found      4  nothing was tested      130  interrupted
-  2  bad usage or input   70 internal error
-With --expect violation, 0 and 1 change places.";
+  0  nothing found        3  a run did not repeat    70   internal error
+  1  violation found      4  nothing was tested      124  out of time
+  2  bad usage or input                              130  interrupted
+With --expect violation, 0 and 1 are swapped.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

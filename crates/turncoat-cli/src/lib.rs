@@ -17,12 +17,17 @@ mod exit;
 mod expect;
 mod explore;
 mod github;
+mod help;
 mod junit;
+mod layout;
 #[cfg(test)]
 mod malformed;
+mod named;
+mod numbers;
 mod out;
 mod output;
 mod progress;
+mod records;
 mod registry;
 mod rows;
 mod searcher;
@@ -33,21 +38,23 @@ mod stop;
 mod tally;
 mod task;
 
+use std::env;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use turncoat_core::runner::Entry;
 use turncoat_lab::files;
 
 use crate::commands::{
-    beside, check, compare, corpus, experiment, explain, fuzz, lasso, list, merge, new, plan, replay, report,
-    run, shard, shrink, speed, suite, tune,
+    beside, check, compare, completions, corpus, experiment, explain, fuzz, lasso, list, man, merge, new,
+    plan, replay, report, run, shard, shrink, speed, suite, tune,
 };
 use crate::exit::Exit;
+use crate::out::Tone;
 
 /// `main` of a crate with protocols of its own: all of `turncoat`, with these protocols beside the built-in ones.
 ///
@@ -77,6 +84,10 @@ macro_rules! registry {
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]
@@ -102,48 +113,78 @@ enum Command {
     Shard(shard::Args),
     Merge(merge::Args),
     Speed(speed::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// The command, with protocols of one's own beside the built-in ones.
 pub fn main(own: Vec<Entry>) -> ExitCode {
     let named = !own.is_empty();
     let exit = registry::register(own).and_then(|()| {
-        let command = Cli::command();
-        let command = if named { again::renamed(command, &again::program()) } else { command };
-        let matches = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-        let cli = match matches {
+        let mut command = command(named);
+        let matches = command.try_get_matches_from_mut(env::args_os());
+        let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(Cli { command: None, .. }) => return said(command.print_help(), Exit::Clean),
             Ok(cli) => cli,
-            Err(words) => return said(&words),
+            Err(words) => {
+                return said(words.print(), if words.use_stderr() { Exit::BadInput } else { Exit::Clean });
+            }
         };
         catch_unwind(AssertUnwindSafe(|| dispatch(cli.command))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
-            out::log(format_args!("error: a bug in turncoat itself, please report it: {text}"));
+            out::complain(
+                Tone::Bad,
+                "error",
+                format_args!("a bug in turncoat itself, please report it: {text}"),
+            );
             Ok(Exit::Internal)
         })
     });
     let exit = exit.unwrap_or_else(|error| {
-        out::log(format_args!("error: {error:#}"));
+        out::complain(Tone::Bad, "error", format_args!("{error:#}"));
         exit::of(&error)
     });
     exit.into()
 }
 
-/// Prints help, or what is wrong with the command line.
-fn said(words: &clap::Error) -> Result<Exit> {
-    match words.print() {
+/// The command line, with colours as asked for: help and errors are printed before options are read.
+fn command(named: bool) -> clap::Command {
+    let color = color(env::args());
+    match color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let command = Cli::command().color(color).max_term_width(100);
+    let command = if named { again::renamed(command, &again::program()) } else { command };
+    help::grouped(command)
+}
+
+/// What `--color` says, as far as it can be told without reading all options.
+fn color(args: impl Iterator<Item = String>) -> ColorChoice {
+    let args: Vec<String> = args.take_while(|arg| arg != "--").collect();
+    let apart = args.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].as_str());
+    let together = args.iter().filter_map(|arg| arg.strip_prefix("--color="));
+    let value = apart.chain(together).last().unwrap_or_default();
+    ColorChoice::from_str(value, false).unwrap_or_default()
+}
+
+/// Help, or what is wrong with the command line, was printed.
+fn said(printed: std::io::Result<()>, exit: Exit) -> Result<Exit> {
+    match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(out::Unwritable::from(error).into()),
-        _ if words.use_stderr() => Ok(Exit::BadInput),
-        _ => Ok(Exit::Clean),
+        _ => Ok(exit),
     }
 }
 
 fn dispatch(command: Option<Command>) -> Result<Exit> {
     match command {
-        None => {
-            out::line(Cli::command().render_help())?;
-            Ok(Exit::Clean)
-        }
+        // Help was printed.
+        None => Ok(Exit::Clean),
+        Some(Command::Completions(args)) => completions::completions(&args),
+        Some(Command::Man(args)) => man::man(&args),
         Some(Command::New(args)) => new::new(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Check(args)) => check::check(&args),
@@ -165,5 +206,24 @@ fn dispatch(command: Option<Command>) -> Result<Exit> {
         Some(Command::Shard(args)) => shard::shard(&args),
         Some(Command::Merge(args)) => merge::merge(&args),
         Some(Command::Speed(args)) => speed::speed(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_known_before_options_are_read() {
+        let color = |line: &str| color(line.split(' ').map(str::to_owned));
+        assert_eq!(color("turncoat --color never fuzz"), ColorChoice::Never);
+        assert_eq!(color("turncoat fuzz pbft --color=always"), ColorChoice::Always);
+        assert_eq!(color("turncoat fuzz pbft"), ColorChoice::Auto);
+        assert_eq!(color("turncoat --color pink"), ColorChoice::Auto);
+    }
+
+    #[test]
+    fn options_of_one_command_do_not_contradict_each_other() {
+        command(false).debug_assert();
     }
 }

@@ -11,7 +11,7 @@ use crate::{github, junit};
 /// For whom, and where else to.
 #[derive(Args)]
 pub(crate) struct Output {
-    /// For people, as JSON lines (the last one sums up), or for people with annotations for GitHub
+    /// Text, JSON lines (the last one is the summary), or text with annotations for GitHub
     #[arg(long, value_name = "FORMAT", help_heading = "Output", default_value = "human")]
     message_format: Format,
 
@@ -19,7 +19,7 @@ pub(crate) struct Output {
     #[arg(long, help_heading = "Output", conflicts_with = "message_format")]
     json: bool,
 
-    /// Write a JUnit file
+    /// Write a JUnit report
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     junit: Option<PathBuf>,
 }

@@ -9,6 +9,8 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::SchedulerName;
 use turncoat_strategies::Info;
 
+use crate::again;
+
 /// The protocols of the crate whose command this is; none in `turncoat` itself.
 static OWN: OnceLock<Vec<Entry>> = OnceLock::new();
 
@@ -68,7 +70,7 @@ pub(crate) fn protocol(name: &str) -> Result<Entry> {
     let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
     let absent = || match left_out(name, &known) {
         Some(engine) => anyhow!("`{name}` is not in this program: build it with `--features {engine}`"),
-        None => unknown("protocol", name, &known),
+        None => unlisted("protocol", name, &known, "list protocols"),
     };
     all.iter().find(|entry| entry.name == name).cloned().ok_or_else(absent)
 }
@@ -86,14 +88,20 @@ pub(crate) fn flag(entry: &Entry, name: &str) -> Result<()> {
     let known: Vec<&str> = all.iter().map(String::as_str).collect();
     match known.contains(&name) {
         true => Ok(()),
-        false => Err(unknown(&format!("flag of {}", entry.name), name, &known)),
+        false => {
+            let (what, command) = (format!("flag of {}", entry.name), format!("list flags {}", entry.name));
+            Err(unlisted(&what, name, &known, &command))
+        }
     }
 }
 
 /// The strategy with this name.
 pub(crate) fn strategy(name: &str) -> Result<&'static Info> {
     let known: Vec<&str> = strategies().iter().map(|info| info.name).collect();
-    strategies().iter().find(|info| info.name == name).ok_or_else(|| unknown("strategy", name, &known))
+    strategies()
+        .iter()
+        .find(|info| info.name == name)
+        .ok_or_else(|| unlisted("strategy", name, &known, "list strategies"))
 }
 
 /// The strategies that have a parameter.
@@ -119,20 +127,35 @@ pub(crate) fn property(name: &str) -> Result<Property> {
         .ok_or_else(|| unknown("property", name, &known))
 }
 
-/// The error for a name that nobody has: suggests the nearest, and lists all.
-pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
-    // A file may say anything, and nobody reads more.
-    let name = &name.chars().take(LONGEST).collect::<String>();
-    let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    match nearest(name, known) {
-        Some(nearest) => anyhow!("no {what} `{name}`: did you mean `{nearest}`? There are: {list}"),
-        None => anyhow!("no {what} `{name}`. There are: {list}"),
+/// The error for a name that does not exist: suggests the nearest and names the command that lists all (`list protocols`).
+pub(crate) fn unlisted(what: &str, name: &str, known: &[&str], command: &str) -> Error {
+    let name = shortened(name);
+    let all = format!("`{} {command}` shows all", again::program());
+    match nearest(&name, known) {
+        Some(nearest) => anyhow!("no {what} `{name}`: did you mean `{nearest}`? {all}"),
+        None => anyhow!("no {what} `{name}`: {all}"),
     }
 }
 
-/// The known name that `name` was most likely meant to be.
+/// The same where no command lists them: suggests the nearest, or names all of them if none is near.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
+    let name = shortened(name);
+    match nearest(&name, known) {
+        Some(nearest) => anyhow!("no {what} `{name}`: did you mean `{nearest}`?"),
+        None if known.is_empty() => anyhow!("no {what} `{name}`: there are none"),
+        None => anyhow!("no {what} `{name}`: choose from {}", known.join(", ")),
+    }
+}
+
+/// A file may say anything, and nobody reads more.
+fn shortened(name: &str) -> String {
+    name.chars().take(LONGEST).collect()
+}
+
+/// The known name that `name` was most likely meant to be, whatever its case.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let name = name.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
     let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
     (distance(nearest) <= 1 + nearest.len() / 4).then_some(nearest)
 }
@@ -153,6 +176,7 @@ mod tests {
         let known = ["none", "random", "byzzfuzz"];
         assert_eq!(nearest("byzfuz", &known), Some("byzzfuzz"));
         assert_eq!(nearest("radnom", &known), Some("random"));
+        assert_eq!(nearest("BYZZFUZZ", &known), Some("byzzfuzz"));
         assert_eq!(nearest("twins", &known), None);
         assert_eq!(nearest("x", &[]), None);
     }

@@ -44,7 +44,7 @@ impl Rows {
         let mut texts = BTreeMap::new();
         collect(folder, "", &mut texts)?;
         let folder = folder.display().to_string();
-        Ok(Self { see: format!("the files of {folder}"), folder, texts })
+        Ok(Self { see: format!("the folder {folder}"), folder, texts })
     }
 
     /// The rows with these ids, of which the first part alone means all that begin with it; all rows if there are none.
@@ -58,6 +58,15 @@ impl Rows {
             if below.is_empty() { vec![name.clone()] } else { below }
         };
         ids.iter().flat_map(wanted).map(|id| self.bug(&id)).collect()
+    }
+
+    /// Those that a protocol has, in scenarios like `base`.
+    pub(crate) fn of_protocol(&self, entry: &Entry, base: &Scenario) -> Result<Vec<Bug>> {
+        let has = |bug: &Bug| {
+            let row = registry::protocol(&bug.witness.protocol.name);
+            row.is_ok_and(|row| bug.is_of(&row, entry, base))
+        };
+        Ok(self.bugs(&[])?.into_iter().filter(has).collect())
     }
 
     /// Those that may be behind violations of a campaign.
@@ -94,10 +103,10 @@ impl Rows {
     fn unknown(&self, id: &str) -> anyhow::Error {
         let known: Vec<&str> = self.texts.keys().map(String::as_str).collect();
         // The name without its protocol.
-        let named = known.iter().copied().find(|known| known.ends_with(&format!("/{id}")));
+        let named = known.iter().copied().find(|known| known.ends_with(&format!("/{}", id.to_lowercase())));
         match named.or_else(|| registry::nearest(id, &known)) {
-            Some(nearest) => anyhow!("no bug `{id}`: did you mean `{nearest}`? See {}", self.see),
-            None => anyhow!("no bug `{id}`. See {}", self.see),
+            Some(nearest) => anyhow!("no bug `{id}`: did you mean `{nearest}`? {} shows all", self.see),
+            None => anyhow!("no bug `{id}`: {} shows all", self.see),
         }
     }
 }

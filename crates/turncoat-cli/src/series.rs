@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) store: campaign_store::Args,
 
-    /// JSON lines instead of tables, one for each campaign
+    /// Print JSON lines instead of tables, one for each campaign
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -22,8 +22,9 @@ use turncoat_lab::suite::{Bug, Hunt};
 use turncoat_strategies::StrategyError;
 
 use crate::config::Config;
+use crate::numbers::counted;
+use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::tally::counted;
 use crate::{again, registry};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
@@ -52,11 +53,22 @@ impl Start {
     /// The protocol that a configuration names, and all else that it says.
     pub(crate) fn config(config: &Config) -> Result<Self> {
         let Some(name) = config.text("protocol.name") else {
+            if let Some((path, _)) = config.of_scenario().find(|(path, _)| path.starts_with("protocol.")) {
+                let key = path.trim_start_matches("protocol.");
+                let unnamed = match registry::nearest(key, &["name"]) {
+                    Some(_) => anyhow!("no key of [protocol] `{key}`: did you mean `name`?"),
+                    None => anyhow!("`{key}` is a key of which protocol? Give its `name` too"),
+                };
+                return Err(unnamed).with_context(|| config.place(path));
+            }
             let (program, first) = (again::program(), registry::protocols()[0].name);
             bail!(
                 "no protocol: name one, as in `{program} fuzz {first}`, or in turncoat.toml under [protocol]"
             );
         };
+        if Rows::embedded().bug(name).is_ok() {
+            bail!("`{name}` is a known bug, not a protocol: give `--bug {name}`");
+        }
         let entry = registry::protocol(name).with_context(|| config.place("protocol.name"))?;
         let mut base = entry.scenario();
         for (path, value) in config.of_scenario() {
@@ -120,8 +132,7 @@ fn fits(entry: &Entry, key: &str, value: &toml::Value) -> Result<()> {
 #[derive(Args, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Engine {
-    /// Where all draws come from, decimal or 0x...: campaigns that differ in one parameter share them
-    /// [default: 0x5eed]
+    /// The random seed, decimal or 0x... [default: 0x5eed]
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<Seed>,
 
@@ -155,7 +166,7 @@ impl Engine {
 /// The cluster, and everything else by its path.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Setup {
-    /// Which event is next: a name from `turncoat list schedulers` [default: timed]
+    /// How the next event is chosen: a name from `turncoat list schedulers` [default: timed]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
 
@@ -163,7 +174,7 @@ pub(crate) struct Setup {
     #[arg(short, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(1..=64))]
     n: Option<u8>,
 
-    /// Faulty replicas to tolerate [default: 1, or the most that the protocol tolerates with N]
+    /// Faulty replicas to tolerate [default: 1, or the most that the protocol tolerates with N replicas]
     #[arg(short, value_name = "F", help_heading = "Cluster", value_parser = value_parser!(u8).range(0..=64))]
     f: Option<u8>,
 
@@ -171,27 +182,27 @@ pub(crate) struct Setup {
     #[arg(long, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(0..=64))]
     clients: Option<u8>,
 
-    /// Requests of all clients together [default: 2]
+    /// Requests, of all clients together [default: 2]
     #[arg(long, value_name = "N", help_heading = "Cluster")]
     requests: Option<u32>,
 
-    /// Allow more faulty replicas than F; what breaks then is reported as outside of the protocol's assumptions
+    /// Allow more than F faulty replicas; violations are then reported as outside the protocol's assumptions
     #[arg(long, help_heading = "Cluster")]
     over_budget: bool,
 
-    /// Leave an assumption of the protocol on purpose: channels, synchrony, requests; see `turncoat list assumptions PROTO`
+    /// Break an assumption of the protocol on purpose: channels, synchrony or requests; see `turncoat list assumptions PROTO`
     #[arg(long, value_name = "ASSUMPTION,..", value_delimiter = ',')]
     beyond: Vec<Assumption>,
 
-    /// Deviations of the protocol to switch on, from `turncoat list flags PROTO`
+    /// Bug flags of the protocol to turn on, from `turncoat list flags PROTO`
     #[arg(long, value_name = "FLAG,..", value_delimiter = ',')]
     with: Vec<String>,
 
-    /// Deviations of a preset to switch off
+    /// Bug flags of a preset to turn off
     #[arg(long, value_name = "FLAG,..", value_delimiter = ',')]
     without: Vec<String>,
 
-    /// A key of the scenario (`network.loss=hold`) or a parameter of the strategy (`c=2`)
+    /// Set a key of the scenario (network.loss=hold) or a parameter of the strategy (c=2)
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
 }
@@ -230,10 +241,10 @@ impl Setup {
             if !info.params.iter().any(|param| param.name == name) {
                 let known: Vec<&str> = info.params.iter().map(|param| param.name).collect();
                 let what = format!("parameter of {}", info.name);
-                let unknown = registry::unknown(&what, name, &known);
-                return Err(match registry::strategies_with(name) {
-                    owners if owners.is_empty() => unknown,
-                    owners => anyhow!("{unknown}. Who has it: --strategy {}", owners.join(" or ")),
+                let owners = registry::strategies_with(name);
+                return Err(match owners.is_empty() {
+                    true => registry::unlisted(&what, name, &known, "list strategies"),
+                    false => anyhow!("no {what} `{name}`: only --strategy {} has it", owners.join(" or ")),
                 });
             }
         }
@@ -385,7 +396,7 @@ impl Prepared {
             bail!("nothing to decide: `--requests` is at least 1");
         }
         if base.cluster.clients == 0 && entry.clients {
-            bail!("nobody asks for anything: {} needs a client, so `--clients` is at least 1", entry.name);
+            bail!("{} needs a client: `--clients` is at least 1", entry.name);
         }
         Ok(())
     }
@@ -399,8 +410,8 @@ impl Prepared {
             let drawn_too = path.starts_with("adversary.") || path.starts_with("scheduler.");
             if drawn_too && drawn.iter().any(|drawn| at(drawn, path) != at(&given, path)) {
                 bail!(
-                    "`--set {path}={text}`: {0} decides on `{path}` itself, run by run. Leave it out, or take `--strategy \
-                     none`, which runs a scenario as it is; `list strategies` shows what can be set instead",
+                    "`--set {path}={text}`: {0} decides on `{path}` itself, in each run. Leave it out, or use `--strategy \
+                     none`, which runs a scenario as it is; `list strategies` shows what you can set instead",
                     self.strategy
                 );
             }

@@ -5,12 +5,13 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde::Serialize;
 use turncoat_core::assume::Breach;
-use turncoat_core::outcome::{End, Injected, Outcome, Violation};
+use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 use turncoat_core::record::Recording;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 
-use crate::out;
+use crate::numbers::counted;
+use crate::out::{self, Tone};
 
 /// An outcome with the names that belong to it, as JSON has it.
 #[derive(Serialize)]
@@ -54,54 +55,76 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Prints it for people.
-    pub(crate) fn print(&self, scenario: &Scenario) -> Result<()> {
-        let cluster = &scenario.cluster;
-        let Injected { faults, dropped, held, mutated, accepted, .. } = self.injected;
+    /// Prints it for people: what is violated first, then what ran.
+    pub(crate) fn print(&self, scenario: &Scenario, Detail { verbose }: Detail) -> Result<()> {
+        for violation in self.violations {
+            let tone = if violation.inside() { Tone::Bad } else { Tone::Warning };
+            let rest = format!(" at step {}: {}", violation.step, words(violation));
+            out::toned(tone, violation.headline(), rest)?;
+        }
+        if self.violations.is_empty() {
+            out::toned(Tone::Good, "no violation", "")?;
+        }
+        let (cluster, requests) = (&scenario.cluster, scenario.workload.requests);
+        let (clients, requests) =
+            (counted(cluster.clients as u64, "client"), counted(requests.into(), "request"));
         out::line(format_args!(
-            "{}, n = {}, f = {}, clients = {}, requests = {}, seed of the run {}",
-            self.protocol, cluster.n, cluster.f, cluster.clients, scenario.workload.requests, self.seed
+            "{}, n = {}, f = {}, {clients}, {requests}",
+            self.protocol, cluster.n, cluster.f
         ))?;
-        row("end", ended(self.end))?;
-        row(
-            "events",
-            format_args!("{} steps, {} deliveries, {} ticks", self.steps, self.deliveries, self.time),
-        )?;
-        row("progress", format_args!("{} requests completed, {} decisions", self.completed, self.commits))?;
-        row(
-            "adversary",
-            format_args!(
-                "{faults} faults matched, {dropped} lost, {held} held, {mutated} changed, {accepted} accepted"
-            ),
-        )?;
+        let (completed, commits) =
+            (counted(self.completed.into(), "request"), counted(self.commits.into(), "decision"));
+        row("progress", format_args!("{completed} completed, {commits}; {}", ended(self.end)))?;
         for breach in self.breaches {
             row("outside", format_args!("{}: {breach}", breach.assumption))?;
         }
+        if !verbose {
+            return Ok(());
+        }
+        let Injected { faults, dropped, held, mutated, accepted, .. } = self.injected;
+        let (steps, deliveries) = (counted(self.steps, "step"), self.deliveries);
+        row("events", format_args!("{steps}, {deliveries} of them deliveries, {} ticks", self.time))?;
+        row(
+            "adversary",
+            format_args!(
+                "{}; {dropped} messages dropped, {held} held back, {mutated} altered ({accepted} accepted)",
+                counted(faults.into(), "fault")
+            ),
+        )?;
         if !self.marks.is_empty() {
             row("marks", self.marks.join(", "))?;
         }
-        row("fingerprint", self.fingerprint)?;
-        for violation in self.violations {
-            out::line(violation)?;
-        }
-        if self.violations.is_empty() {
-            out::line("no violation")?;
-        }
-        Ok(())
+        row("seed", self.seed)?;
+        row("fingerprint", self.fingerprint)
     }
+}
+
+/// What happened. An invariant says its name first, and so does the headline.
+pub(crate) fn words(violation: &Violation) -> String {
+    let words = violation.words();
+    let named = (violation.property == Property::Custom).then(|| format!("{}: ", violation.rule));
+    named.and_then(|name| words.strip_prefix(&name).map(str::to_owned)).unwrap_or(words)
+}
+
+/// How much to print for people.
+#[derive(clap::Args, Clone, Copy)]
+pub(crate) struct Detail {
+    /// Print all figures
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// A label and what belongs to it, in columns.
 pub(crate) fn row(label: &str, text: impl Display) -> Result<()> {
-    Ok(out::line(format_args!("  {label:<12} {text}"))?)
+    Ok(out::hung(format_args!("  {label:<12} "), text)?)
 }
 
 fn ended(end: End) -> String {
     match end {
-        End::Goal => "goal reached".to_owned(),
+        End::Goal => "the goal was reached".to_owned(),
         End::Quiet => "nothing was left to happen".to_owned(),
-        End::Limit(name) => format!("limit on {name} reached"),
-        End::Stopped => "stopped".to_owned(),
+        End::Limit(name) => format!("the limit on {name} was reached"),
+        End::Stopped => "the run was stopped".to_owned(),
     }
 }
 

@@ -7,19 +7,22 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use turncoat_core::outcome::{Property, Violation};
+use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
 use turncoat_core::strategy::Space;
 use turncoat_lab::corpus::{Filed, How};
+use turncoat_lab::stats::Rate;
 use turncoat_lab::summary::{Ends, Finding, Summary};
 
+use crate::again;
 use crate::cases::{Case, Cases, Verdict};
 use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
+use crate::numbers::{counted, grouped, many};
+use crate::out::{self, Tone};
 use crate::progress::rate;
-use crate::show::row;
-use crate::{again, out};
+use crate::show::{Detail, row, words};
 
 /// A campaign that is over.
 pub(crate) struct Tally<'a> {
@@ -31,6 +34,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) seconds: f64,
     pub(crate) interrupted: bool,
     pub(crate) summary: Summary,
+    /// Whether runs depend on those before them, and so are no sample.
+    pub(crate) learns: bool,
     /// The scenarios that there are, where they are counted.
     pub(crate) space: Option<Space>,
     /// When the first violation of each property was known, in seconds from the start.
@@ -82,7 +87,7 @@ impl Tally<'_> {
     /// What to say about the first violation of each property: what it is, and how to see it again.
     pub(crate) fn found(&self) -> BTreeMap<Property, String> {
         let words = |(&property, finding): (&Property, &Finding)| {
-            let replay = self.replay(property).map(|command| format!("\n{command}"));
+            let replay = self.commands(property).pop().map(|command| format!("\n{command}"));
             (property, format!("{}{}", violated(finding), replay.unwrap_or_default()))
         };
         self.summary.first.iter().map(words).collect()
@@ -121,9 +126,11 @@ impl Tally<'_> {
         }
     }
 
-    /// The command that runs the first violation of a property again.
-    pub(crate) fn replay(&self, property: Property) -> Option<String> {
-        self.files.get(&property).map(|filed| format!("{} replay {}", again::program(), filed.path.display()))
+    /// The commands that show the first violation of a property, the most helpful first; the last one runs it again.
+    pub(crate) fn commands(&self, property: Property) -> Vec<String> {
+        let Some(Filed { path, .. }) = self.files.get(&property) else { return Vec::new() };
+        let command = |name| format!("{} {name} {}", again::program(), path.display());
+        ["explain", "explore", "replay"].map(command).into()
     }
 
     /// All that was asked, for machines.
@@ -233,25 +240,36 @@ impl Tally<'_> {
         outside
     }
 
-    /// Prints the summary for people.
-    pub(crate) fn print(&self) -> Result<()> {
+    /// Prints the summary for people: the verdict first, then what ran.
+    pub(crate) fn print(&self, Detail { verbose }: Detail) -> Result<()> {
         if let Some(untested) = self.untested() {
-            out::line(untested)?;
+            let (head, rest) = untested.split_once(':').unwrap_or((&untested, ""));
+            out::toned(Tone::Warning, head, format_args!(":{rest}"))?;
         }
         let Summary { runs, violations, first, deliveries, injected, ends, marks, .. } = &self.summary;
-        let per_run = |count: u64| count as f64 / *runs as f64;
-        let share = |count: u64| format!("{:.1} %", 100.0 * per_run(count));
+        if self.interrupted {
+            out::toned(Tone::Warning, "interrupted", format_args!(" after {}", many(*runs, "run")))?;
+        }
+        if *runs > 0 {
+            self.print_verdict()?;
+        }
+        let speed = match verbose {
+            true => format!(
+                ", {}, {}",
+                rate(*deliveries as f64 / self.seconds, "deliveries"),
+                counted(self.jobs as u64, "thread")
+            ),
+            false => String::new(),
+        };
         out::line(format_args!(
-            "{}, {}, {}: {} in {:.2} s ({}, {}), seed {}, {}",
+            "{}, {}, {}: {} in {:.2} s ({}{speed}), seed {}",
             self.entry.name,
             self.strategy,
             self.scheduler,
-            counted(*runs, "run"),
+            many(*runs, "run"),
             self.seconds,
             rate(*runs as f64 / self.seconds, "runs"),
-            rate(*deliveries as f64 / self.seconds, "deliveries"),
             self.seed,
-            counted(self.jobs as u64, "thread")
         ))?;
         if *runs == 0 {
             return Ok(());
@@ -259,87 +277,124 @@ impl Tally<'_> {
         if let Some(space) = self.space {
             row("scenarios", covered(*runs, space))?;
         }
-        let counts =
-            violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
-        row("violations", none_or(&counts.collect::<Vec<_>>()))?;
+        let per_run = |count: u64| count as f64 / *runs as f64;
+        let share = |count: u64| format!("{:.1} %", 100.0 * per_run(count));
+        // What the verdict does not say already.
+        if verbose || violations.values().any(|&count| count > 1) {
+            let counts =
+                violations.iter().map(|(property, &count)| format!("{property} {count} ({})", share(count)));
+            row("violations", none_or(&counts.collect::<Vec<_>>()))?;
+        }
         for (&(property, assumption), &count) in &self.summary.outside {
             let text = format!("{property} {count} ({}), after breaking `{assumption}`", share(count));
             row("outside", text)?;
         }
-        row(
-            "faults",
-            format_args!(
-                "{:.2} per run: {:.2} copies lost, {:.2} held, {:.2} changed",
-                per_run(injected.faults),
-                per_run(injected.dropped),
-                per_run(injected.held),
-                per_run(injected.mutated)
-            ),
-        )?;
-        if injected.mutated > 0 {
-            let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
-            row("mutations", format_args!("{} in all, {accepted:.1} % accepted", injected.mutated))?;
+        if verbose || first.is_empty() {
+            let [faults, dropped, held, mutated] =
+                [injected.faults, injected.dropped, injected.held, injected.mutated].map(per_run);
+            let words = format!(
+                "{faults:.2} per run; they dropped {dropped:.2} messages, held back {held:.2}, altered {mutated:.2}"
+            );
+            row("faults", words)?;
         }
-        row("ends", ended(ends))?;
-        let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
-        row("marks", none_or(&marks.collect::<Vec<_>>()))?;
-        row("fingerprint", Seed(self.summary.fingerprint))?;
-        let worst = Property::WORST_FIRST.into_iter();
-        let worst_first = worst.filter_map(|property| Some((property, first.get(&property)?)));
-        for (property, finding) in worst_first {
-            out::line(violated(finding))?;
-            if let Some(bug) = self.known.shown.get(&property) {
-                out::line(format_args!("  matches the known bug {bug}"))?;
+        if verbose {
+            if injected.mutated > 0 {
+                let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
+                row(
+                    "mutations",
+                    format_args!("{} in all, {accepted:.1} % accepted", grouped(injected.mutated)),
+                )?;
             }
-            if let Some(Filed { path, how }) = self.files.get(&property) {
-                let known = if *how == How::Known { ", which is no larger" } else { "" };
-                out::line(format_args!("  saved as {}{known}", path.display()))?;
-            }
-            if let Some(report) = self.shrunk.get(&property) {
-                out::line(format_args!("  {report}"))?;
+            row("ends", ended(ends))?;
+            let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
+            row("marks", none_or(&marks.collect::<Vec<_>>()))?;
+            row("fingerprint", Seed(self.summary.fingerprint))?;
+        } else if first.is_empty() {
+            let reached = marks.named(self.entry.marks).filter(|(_, runs)| *runs > 0);
+            let reached: Vec<_> = reached.map(|(name, runs)| format!("{name} {}", share(runs))).collect();
+            if !reached.is_empty() {
+                row("reached", reached.join(", "))?;
             }
         }
-        for finding in self.summary.first_outside.values() {
-            out::line(format_args!("outside: {}", violated(finding)))?;
-        }
-        if first.is_empty() {
-            let inside = if self.summary.outside.is_empty() { "" } else { " inside of the assumptions" };
-            out::line(format_args!("no violation{inside} in {}", counted(*runs, "run")))?;
-        }
-        self.print_known()
+        self.print_known(verbose)
     }
 
-    /// Which bugs are known of such a protocol, and whether they showed.
-    fn print_known(&self) -> Result<()> {
+    /// The first violation of each property, the worst first, or that there is none.
+    fn print_verdict(&self) -> Result<()> {
+        let Summary { runs, first, first_outside, outside, .. } = &self.summary;
+        let worst = Property::WORST_FIRST.into_iter();
+        for (property, finding) in worst.filter_map(|property| Some((property, first.get(&property)?))) {
+            out::toned(Tone::Bad, finding.violation.headline(), place(finding))?;
+            row("property", property.about())?;
+            if let Some(bug) = self.known.shown.get(&property) {
+                row("known bug", bug)?;
+            }
+            if let Some(Filed { path, how }) = self.files.get(&property) {
+                let known = if *how == How::Known { " (saved before, and no larger)" } else { "" };
+                row("saved as", format_args!("{}{known}", path.display()))?;
+            }
+            if let Some(report) = self.shrunk.get(&property) {
+                row("shrunk", report)?;
+            }
+        }
+        for finding in first_outside.values() {
+            let head = format!("outside the assumptions: {}", finding.violation.headline());
+            out::toned(Tone::Warning, head, place(finding))?;
+        }
+        if !first.is_empty() {
+            return Ok(());
+        }
+        let inside = if outside.is_empty() { "" } else { " inside the assumptions" };
+        let most = self
+            .at_most()
+            .map(|most| format!(": at most {most} of runs, at 95 % confidence"))
+            .unwrap_or_default();
+        Ok(out::toned(Tone::Good, "no violation", format_args!("{inside} in {}{most}", many(*runs, "run")))?)
+    }
+
+    /// The highest rate that violations may still have, where runs are drawn at random and none violates anything.
+    fn at_most(&self) -> Option<String> {
+        let sampled = !self.learns && !self.space.is_some_and(|space| space.in_order);
+        if !sampled || self.summary.violating > 0 || self.untested().is_some() {
+            return None;
+        }
+        let most = 100.0 * Rate::new(0, self.summary.runs).interval().high;
+        let digits = (-most.log10()).ceil().max(1.0);
+        // A bound is not rounded down.
+        let unit = 10_f64.powf(digits);
+        Some(format!("{:.1$} %", (most * unit).ceil() / unit, digits as usize))
+    }
+
+    /// How many bugs are known of such a protocol, and which showed; all of their names if they are few.
+    fn print_known(&self, verbose: bool) -> Result<()> {
+        const FEW: usize = 4;
         let Known { bugs, shown } = &self.known;
         if bugs.is_empty() {
             return Ok(());
         }
-        let count = counted(bugs.len() as u64, "known bug");
-        let (name, shown) = (self.entry.name, shown.values().collect::<BTreeSet<_>>());
-        let program = again::program();
-        let example = bugs.iter().find(|bug| !shown.contains(bug)).unwrap_or(&bugs[0]);
-        out::line(format_args!("{name} has {count}: {}", bugs.join(", ")))?;
-        let showed = match shown.is_empty() {
-            true => "None of them showed".to_owned(),
-            false => {
-                let shown = shown.iter().map(|bug| &***bug).collect::<Vec<_>>();
-                format!("Of those {} showed", shown.join(", "))
-            }
+        let (name, shown) = (self.entry.name, shown.values().map(|bug| &**bug).collect::<BTreeSet<_>>());
+        let showed = match (shown.len(), self.summary.first.is_empty()) {
+            (0, true) if bugs.len() == 1 => "it did not show".to_owned(),
+            (0, true) => "none of them showed".to_owned(),
+            (0, false) => "no violation was attributed to a single known bug".to_owned(),
+            (_, _) => format!("{} showed", shown.into_iter().collect::<Vec<_>>().join(" and ")),
         };
-        Ok(out::line(format_args!("{showed}; to hunt one: {program} fuzz --bug {example}"))?)
+        let all = match verbose || bugs.len() <= FEW {
+            true => format!(" ({})", bugs.join(", ")),
+            false => String::new(),
+        };
+        let count = counted(bugs.len() as u64, "known bug");
+        Ok(out::line(format_args!("{name} has {count}{all}; {showed}"))?)
     }
 }
 
-/// A number of things.
-pub(crate) fn counted(count: u64, thing: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{s}")
+fn violated(finding: &Finding) -> String {
+    format!("{}{}", finding.violation.headline(), place(finding))
 }
 
-fn violated(Finding { index, violation, .. }: &Finding) -> String {
-    let Violation { property, step, .. } = violation;
-    format!("{property} violated in run {index} at step {step}: {}", violation.words())
+/// Where a violation was found, and what happened.
+fn place(Finding { index, violation, .. }: &Finding) -> String {
+    format!(" in run {index} at step {}: {}", violation.step, words(violation))
 }
 
 /// Which of all scenarios were run.

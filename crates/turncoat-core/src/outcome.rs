@@ -131,6 +131,15 @@ impl Violation {
         self.outside.is_none()
     }
 
+    /// What is wrong, in a few words: `agreement violated`, `a correct node crashed`, or the name of an invariant.
+    pub fn headline(&self) -> String {
+        match self.property {
+            Property::Crashed => "a correct node crashed".to_owned(),
+            Property::Custom => format!("invariant `{}` violated", self.rule),
+            property => format!("{property} violated"),
+        }
+    }
+
     /// What happened, and why it does not count if it does not.
     pub fn words(&self) -> String {
         match &self.outside {
@@ -142,7 +151,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} violated at step {}: {}", self.property, self.step, self.words())
+        write!(f, "{} at step {}: {}", self.headline(), self.step, self.words())
     }
 }
 

@@ -592,6 +592,22 @@ pub(crate) fn invalid(message: impl Into<String>) -> ScenarioError {
     ScenarioError::Invalid(message.into())
 }
 
+/// The error for a protocol without a name: a key that somebody has misspelled is among those that there are.
+fn unnamed(text: &str, protocol: &toml::Table) -> ScenarioError {
+    let keys = protocol.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+    let place = || {
+        let root = toml::de::DeTable::parse(text).ok()?;
+        let (_, table) = root.get_ref().iter().find(|(key, _)| key.get_ref() == "protocol")?;
+        let first = table.get_ref().as_table()?.keys().map(|key| key.span().start).min()?;
+        Some(format!("line {}: ", 1 + text[..first].matches('\n').count()))
+    };
+    let place = place().unwrap_or_default();
+    match keys.is_empty() {
+        true => invalid("[protocol] has no `name`"),
+        false => invalid(format!("{place}[protocol] has no `name`, only {keys}: did you misspell it?")),
+    }
+}
+
 impl Scenario {
     /// A scenario with defaults for everything but the protocol.
     pub fn new(protocol: &str) -> Self {
@@ -621,6 +637,11 @@ impl Scenario {
             None => return Err(invalid(format!("no scenario: a scenario starts with `schema = {SCHEMA}`"))),
             Some(found) if found > i64::from(SCHEMA) => return Err(ScenarioError::NewerSchema { found }),
             Some(_) => {}
+        }
+        if let Some(toml::Value::Table(protocol)) = table.get("protocol")
+            && !protocol.contains_key("name")
+        {
+            return Err(unnamed(text, protocol));
         }
         toml::from_str(text).map_err(malformed)
     }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::value_parser;
 use serde_json::json;
 use turncoat_core::ids::Time;
 use turncoat_core::runner::Entry;
@@ -15,25 +14,27 @@ use turncoat_lab::campaign::draw;
 use turncoat_lab::files;
 
 use crate::exit::Exit;
+use crate::numbers::{self, counted};
 use crate::setup::{Prepared, Setup, Start};
 use crate::stop::Stop;
 use crate::{again, out, registry};
 
 const NOTES: &str = "\
-Each run is made twice, with the same cluster, workload, network, faults and seed: once with PROTO, once with OTHER, which
-gets those keys of PROTO's table that it has too. Compared is what correct replicas decide. Messages take 10 ticks each unless
-`--set network.latency=..` says otherwise: where times are drawn, one message more shifts all draws that follow.
+Each scenario runs twice, with the same cluster, workload, network, faults and seed: once with PROTO and once with OTHER, \
+which gets the keys of PROTO's configuration that it has too. turncoat compares what correct replicas decide. Messages take \
+10 ticks each unless you set network.latency: with random latencies, one extra message would change all that follow.
 
-Where decisions differ, look at where the two part: the first message of a kind that both have, which a correct replica sends
-in one of them alone. --save keeps the first run of each kind of difference, for both.
+Where decisions differ, look at where the two runs diverge: the first message of a shared kind that a correct replica sends \
+in only one of them. --save keeps the first run of each kind of difference, for both protocols.
 
-A lie that a strategy draws by number is another one where the messages have other fields: name those that both have (`only`).
+A strategy picks lies by number, so the same number means different lies if messages have different fields: name the fields \
+that both have (`only`).
 
-Exits with 1 if decisions, or what is violated, differ in some run.
+Exits with 1 if decisions or violations differ in some run.
 
 Example: turncoat beside malachite tendermint --strategy byzzfuzz --set only=prevote.id,precommit.id,omit --runs 1000";
 
-/// Run two implementations of one protocol on the same scenarios, and compare what they decide
+/// Compare what two implementations of one protocol decide
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -41,23 +42,23 @@ pub(crate) struct Args {
     #[arg(value_name = "PROTO")]
     protocol: String,
 
-    /// Another one, with messages of the same names
+    /// Another protocol, with message kinds of the same names
     #[arg(value_name = "OTHER")]
     other: String,
 
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenarios: a name from `turncoat list strategies`
+    /// How scenarios are generated: a name from `turncoat list strategies`
     #[arg(long, value_name = "NAME", default_value = "byzzfuzz")]
     strategy: String,
 
-    /// Where all draws come from, decimal or 0x...
+    /// The random seed, decimal or 0x...
     #[arg(long, value_name = "SEED", default_value = "0x5eed")]
     seed: Seed,
 
-    /// How many runs
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=i64::MAX as u64))]
+    /// How many runs: 1000, 10k, 1e6
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
     /// Save the first run of each kind of difference in this folder
@@ -91,9 +92,7 @@ pub(crate) fn beside(args: &Args) -> Result<Exit> {
     let entries = [&prepared.entry, &other];
     if !other.kinds.iter().any(|kind| prepared.entry.kinds.contains(kind)) {
         let [first, second] = entries.map(|entry| entry.name);
-        bail!(
-            "{first} and {second} have no kind of message in common: they are no two implementations of one protocol"
-        );
+        bail!("{first} and {second} have no message kind in common, so they cannot be compared");
     }
     let stop = Stop::on_interrupt()?;
     let counts = count(args, &prepared, entries, &stop)?;
@@ -101,6 +100,9 @@ pub(crate) fn beside(args: &Args) -> Result<Exit> {
         out::json("beside", counts.json(entries))?;
     } else {
         counts.print(entries, &prepared.searcher(&[]).label())?;
+    }
+    if stop.interrupted() {
+        out::log(format_args!("interrupted after {}", counted(counts.runs, "run")));
     }
     Ok(match (stop.interrupted(), counts.differ()) {
         (true, _) => Exit::Interrupted,
@@ -138,7 +140,7 @@ fn save(folder: &Path, name: &str, scenario: &Scenario) -> Result<()> {
     fs::create_dir_all(folder)
         .and_then(|()| files::write_whole(&path, scenario.to_toml()))
         .with_context(|| format!("cannot write {}", path.display()))?;
-    out::log(format_args!("saved: {} explain {}", again::program(), path.display()));
+    out::log(format_args!("saved; to see what happens: {} explain {}", again::program(), path.display()));
     Ok(())
 }
 
@@ -170,7 +172,12 @@ impl Counts {
     }
 
     fn print(&self, [first, second]: [&Entry; 2], strategy: &str) -> Result<()> {
-        out::line(format_args!("{} beside {}, {strategy}: {} runs", first.name, second.name, self.runs))?;
+        out::line(format_args!(
+            "{} beside {}, {strategy}: {}",
+            first.name,
+            second.name,
+            counted(self.runs, "run")
+        ))?;
         for verdict in Verdict::ALL {
             let (count, about) = (self.of(verdict), verdict.about());
             let share = 100.0 * count as f64 / self.runs.max(1) as f64;
@@ -178,10 +185,13 @@ impl Counts {
             out::line(format_args!("  {count:>7} {share:>5.1} %  {about}{}", at.unwrap_or_default()))?;
         }
         if self.aside > 0 {
-            out::line(format_args!("  of those that decide the same, {} do not say the same", self.aside))?;
+            out::line(format_args!(
+                "  of those that decide the same, {} send different messages",
+                self.aside
+            ))?;
         }
         if !self.partings.is_empty() {
-            out::line("where those that differ part: what is said in one of the two alone")?;
+            out::line("where they diverge: the first message that only one of the two sends")?;
         }
         for (&(by_first, kind), count) in &self.partings {
             let by = if by_first { first.name } else { second.name };

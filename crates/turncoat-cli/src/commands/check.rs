@@ -13,28 +13,28 @@ use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
-use crate::out;
+use crate::numbers;
+use crate::out::{self, Tone};
 use crate::output::Output;
 use crate::setup::{Engine, Setup, Start};
 
 const NOTES: &str = "\
-Fuzzing takes for granted what is checked here, in runs with random losses and lies (--strategy) and a dozen requests
-(--requests):
-  determinism  the same scenario is the same run, whatever ran before it, recorded or not
-  messages     they are the same after they were written and read
+Fuzzing relies on what is checked here, in runs with random losses and lies (--strategy) and a dozen requests (--requests):
+  determinism  the same scenario gives the same run, whatever ran before it
+  messages     messages survive being written and read back
   states       nodes can be shown, hashed and copied
-  mutations    a liar can change every field of every message
+  mutations    a liar can alter every field of every message
   progress     without faults every request completes, under every scheduler
-  nonsense     no correct node crashes on random or damaged messages, a hundred of each kind for every run
-  flags        each deviation makes a difference (never a failure)
-The exit code is 1 if a check fails, 3 if the first one does: then the others mean little.
+  nonsense     no correct node crashes on random or damaged messages
+  flags        each bug flag makes a difference (never a failure)
+The exit code is 1 if a check fails, and 3 if the first one does, since the others mean little then.
 
 Example: turncoat check pbft";
 
 /// More requests than usual: checkpoints and the like come after some.
 const REQUESTS: &str = "workload.requests";
 
-/// Check a protocol before fuzzing it: is it deterministic, does it bear nonsense, does it make progress?
+/// Check that a protocol is fit for fuzzing
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -45,16 +45,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the faults: a name from `turncoat list strategies` [default: random]
+    /// How faults are generated: a name from `turncoat list strategies` [default: random]
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
-    /// Where all draws come from, decimal or 0x... [default: 0x5eed]
+    /// The random seed, decimal or 0x... [default: 0x5eed]
     #[arg(long, value_name = "SEED")]
     seed: Option<Seed>,
 
-    /// Runs for each check
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Runs for each check: 1000, 10k
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit> {
     if args.output.json() {
         out::json("check", json!({ "protocol": name, "checks": answers.len(), "failed": failed }))?;
     } else {
-        out::line(&clean)?;
+        out::toned(if failed == 0 { Tone::Good } else { Tone::Bad }, &clean, "")?;
     }
     let case = |answer: &Answer| Case {
         class: name.to_owned(),
@@ -137,10 +137,10 @@ fn show(answer: &Answer, json: bool) -> Result<()> {
             json!({ "name": name, "ok": ok, "done": done, "wrong": wrong, "advice": advice, "notes": notes });
         return Ok(out::json("answer", body)?);
     }
-    out::line(format_args!("{name:<12} {:<7} {done}", if ok { "ok" } else { "FAILED" }))?;
+    out::hung(format_args!("{name:<12} {:<7} ", if ok { "ok" } else { "FAILED" }), done)?;
     let advice = Some(*advice).filter(|_| !ok).map(|advice| format!("to do: {advice}"));
     let lines = wrong.iter().cloned().chain(advice).chain(notes.iter().map(|note| format!("note: {note}")));
-    Ok(lines.into_iter().try_for_each(|line| out::line(format_args!("{:20} {line}", "")))?)
+    Ok(lines.into_iter().try_for_each(|line| out::hung(format_args!("{:21}", ""), line))?)
 }
 
 #[cfg(test)]

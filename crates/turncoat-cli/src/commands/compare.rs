@@ -11,38 +11,38 @@ use crate::exit::Exit;
 use crate::out;
 
 const NOTES: &str = "\
-Prints a table for each experiment that has the row: how often the others found something or how soon, the
-odds ratio with its 95 % interval, the p-value (Fisher's test, or log-rank for how soon) before and after
-Holm's correction over the table, and A12, the chance that a row is quicker than the baseline. The formats
-csv and json have all numbers of all metrics, as in `turncoat report`.
+Prints a table for each experiment that has the row: how often or how soon the other rows found something, the odds ratio \
+with its 95 % interval, the p-value (Fisher's test, or log-rank for how soon) before and after Holm's correction over the \
+table, and A12, the probability that a row is quicker than the baseline. The formats csv and json have all numbers of all \
+metrics, as in `turncoat report`.
 
 Example: turncoat compare results.db --baseline random --metric runs-to-first";
 
-/// Compare all rows of a store with one of them
+/// Compare all rows of a results database with one of them
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A store, as `--db` of other commands writes it
+    /// A database written by --db of another command
     #[arg(value_name = "DB")]
     store: PathBuf,
 
-    /// The row that the others are compared with
+    /// The row to compare the others with
     #[arg(long, value_name = "ROW")]
     baseline: String,
 
-    /// What counts: any, a property, property:rule, bug:ID [default: what the campaigns were run for]
+    /// What counts as found: any, a property, property:rule or bug:ID [default: the target of the campaigns]
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 
-    /// What is compared
+    /// What to compare
     #[arg(long, value_enum, value_name = "METRIC", default_value = "success")]
     metric: Measure,
 
-    /// A difference counts if its corrected p-value is at most this
+    /// Significance level for corrected p-values
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     alpha: f64,
 
-    /// The format
+    /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "md")]
     format: Format,
 }
@@ -63,15 +63,15 @@ enum Format {
     Md,
     /// Tables for a paper
     Latex,
-    /// One line for each row, all numbers
+    /// One line for each row, with all numbers
     Csv,
-    /// All there is
+    /// Everything
     Json,
 }
 
 pub(crate) fn compare(args: &Args) -> Result<Exit> {
     if !(args.alpha > 0.0 && args.alpha < 1.0) {
-        bail!("--alpha {}: it lies between 0 and 1", args.alpha);
+        bail!("--alpha {}: give a number between 0 and 1", args.alpha);
     }
     let metric = match args.metric {
         Measure::Success => Metric::Success,
@@ -88,7 +88,7 @@ pub(crate) fn compare(args: &Args) -> Result<Exit> {
         Format::Json => serde_json::to_string(&report)?,
     };
     match args.format {
-        Format::Md => out::line(text.trim_end())?,
+        Format::Md => out::markdown(text.trim_end())?,
         Format::Latex | Format::Csv | Format::Json => out::exact(text.trim_end())?,
     }
     Ok(Exit::Clean)

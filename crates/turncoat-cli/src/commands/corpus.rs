@@ -1,11 +1,11 @@
 //! `turncoat corpus`: the folder of what was found, run again and kept in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
+use clap::{Subcommand, ValueHint};
 use serde_json::json;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::corpus::{self, Change, Filed, How, Judged, Shown, Standing, What};
@@ -15,37 +15,40 @@ use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::commands::shrink::{self, Automatic};
 use crate::exit::Exit;
+use crate::named::{self, Named};
+use crate::numbers::counted;
 use crate::output::Output;
 use crate::rows::Rows;
+use crate::show::row;
 use crate::stop::Stop;
 use crate::{again, clock, files, out, registry};
 
 const NOTES: &str = "\
-An entry is a scenario that violates something, a file named by what it shows: of two that show the same the smaller
-is kept. `turncoat fuzz` and tests save entries, `turncoat corpus add` takes any file.
+An entry is a scenario file that violates a property, named after what it shows; of two that show the same, the smaller is \
+kept. `turncoat fuzz` and tests save entries, and `turncoat corpus add` takes any file or known bug.
 
 Example: turncoat corpus run
          turncoat corpus add attack.toml";
 
 const RUN_NOTES: &str = "\
-  fails    it violates what it did when it was saved, in the same run
-  changed  it violates something, but is not the run that was saved
-  fixed    it violates nothing any more
-  stale    it does not run any more: a flag or a lie has another name now
-  slow     it was stopped before its end, because of --timeout
-  foreign  it is no scenario, or one of a protocol that this program does not know
+  fails    still violates the property, in the same run as when it was saved
+  changed  violates a property, but the run is different
+  fixed    violates nothing any more
+  stale    does not run any more: a flag or a lie has a new name
+  slow     was stopped by --timeout
+  foreign  is no scenario, or one of a protocol that this program does not have
 
 Exits with 1 if an entry fails, with 3 if one is changed, stale, slow or foreign, and with 0 if all are fixed.
 
 Example: turncoat corpus run --junit corpus.xml";
 
 const PRUNE_NOTES: &str = "\
-Removes what is fixed or stale, writes down anew what has changed, and gives every entry the name of what it shows: of
-two that show the same the smaller is kept. Foreign files stay.
+Removes entries that are fixed or stale, updates those that have changed, and names every entry after what it shows; of two \
+that show the same, the smaller is kept. Foreign files stay.
 
 Example: turncoat corpus prune --dry-run";
 
-/// Keep what was found: run it again, add to it, clean up
+/// Run saved violations again, add to them, clean up
 #[derive(clap::Args)]
 #[command(after_help = NOTES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -55,49 +58,49 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run all entries again, and say which still fail
+    /// Run all entries again and say which still fail
     #[command(after_help = RUN_NOTES)]
     Run {
         #[command(flatten)]
         folder: Folder,
-        /// Stop each run after this time: 500ms, 10s, 5m
+        /// Stop each run after this time: 500ms, 10s, 5min
         #[arg(long, value_name = "DURATION", value_parser = clock::duration)]
         timeout: Option<Duration>,
         #[command(flatten)]
         output: Output,
     },
-    /// Shrink scenarios, and file them under what they show
+    /// Shrink scenarios and add them to the corpus
     #[command(after_help = "Example: turncoat corpus add attack.toml")]
     Add {
-        /// Scenarios that violate a property
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
+        /// Scenario files or known bugs
+        #[arg(value_name = "FILE|BUG", required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<String>,
         #[command(flatten)]
         folder: Folder,
         #[command(flatten)]
         automatic: Automatic,
-        /// JSON lines, one for each file
+        /// Print JSON lines, one for each file
         #[arg(long)]
         json: bool,
     },
-    /// Show the entries: what each violates, the known bug that it looks like, its size
+    /// Show what each entry violates, the known bug that it matches, its size
     #[command(after_help = "Example: turncoat corpus list")]
     List {
         #[command(flatten)]
         folder: Folder,
-        /// JSON lines, one for each entry
+        /// Print JSON lines, one for each entry
         #[arg(long)]
         json: bool,
     },
-    /// Remove what is fixed or stale, and merge what shows the same
+    /// Remove entries that are fixed or stale, and duplicates
     #[command(after_help = PRUNE_NOTES)]
     Prune {
         #[command(flatten)]
         folder: Folder,
-        /// Say what would be done, and do nothing
+        /// Say what would be done without doing it
         #[arg(long)]
         dry_run: bool,
-        /// JSON lines, one for each change
+        /// Print JSON lines, one for each change
         #[arg(long)]
         json: bool,
     },
@@ -148,14 +151,21 @@ fn run(folder: &Folder, timeout: Option<Duration>, output: &Output) -> Result<Ex
             });
             out::json("entry", line)?;
         } else {
-            out::line(format_args!("{name:width$}  {:7}  {}", standing.name(), first_line(why)))?;
+            out::hung(format_args!("{name:width$}  {:7}  ", standing.name()), first_line(why))?;
         }
     }
     let count = |standing| judged.iter().filter(|entry| entry.standing == standing).count();
     let counts = Standing::ALL.map(|standing| (standing, count(standing)));
     let named = counts.iter().filter(|(_, count)| *count > 0);
-    let named: Vec<_> = named.map(|(standing, count)| format!("{count} {}", standing.name())).collect();
-    let summary = format!("{} entries: {}", judged.len(), named.join(", "));
+    let word = |standing: &Standing, count| match standing {
+        Standing::Fails if count > 1 => "fail",
+        standing => standing.name(),
+    };
+    let named: Vec<_> =
+        named.map(|(standing, count)| format!("{count} {}", word(standing, *count))).collect();
+    let entries = judged.len();
+    let summary =
+        format!("{entries} {}: {}", if entries == 1 { "entry" } else { "entries" }, named.join(", "));
     if output.json() {
         let counts: serde_json::Map<_, _> =
             counts.iter().map(|(standing, count)| (standing.name().to_owned(), json!(count))).collect();
@@ -165,7 +175,7 @@ fn run(folder: &Folder, timeout: Option<Duration>, output: &Output) -> Result<Ex
     }
     if count(Standing::Fixed) + count(Standing::Stale) + count(Standing::Changed) > 0 {
         out::log(format_args!(
-            "`{} corpus prune` removes what is fixed or stale, and writes down anew what has changed",
+            "`{} corpus prune` removes entries that are fixed or stale and updates those that have changed",
             again::program()
         ));
     }
@@ -193,20 +203,20 @@ fn case(entry: &Judged) -> Case {
     Case { class, name: entry.name(), verdict }
 }
 
-fn add(paths: &[PathBuf], folder: &Folder, automatic: &Automatic, json: bool) -> Result<Exit> {
+fn add(names: &[String], folder: &Folder, automatic: &Automatic, json: bool) -> Result<Exit> {
     // All mistakes show before anything is written.
-    let read = |path: &PathBuf| {
-        let scenario = files::read(path)?;
-        let name = || path.display().to_string();
+    let read = |name: &String| {
+        let Named { scenario, file, bug, .. } = named::read(name)?;
+        let notes = if bug.is_some() { Vec::new() } else { corpus::notes(&files::text(Path::new(name))?) };
+        let name = || file.clone();
         let entry = registry::protocol(&scenario.protocol.name).with_context(name)?;
         let shown = Shown::of(&entry, &scenario).with_context(name)?;
         let shown = shown.ok_or(corpus::CorpusError::Holds).with_context(name)?;
-        Ok((entry, scenario, shown))
+        Ok((entry, scenario, shown, notes))
     };
-    let read = paths.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let read = names.iter().map(read).collect::<Result<Vec<_>>>()?;
     let stop = Stop::on_interrupt()?;
-    for (path, (entry, scenario, shown)) in paths.iter().zip(read) {
-        let mut notes = corpus::notes(&files::text(path)?);
+    for (name, (entry, scenario, shown, mut notes)) in names.iter().zip(read) {
         let bare = Scenario { tests: Vec::new(), bug: None, ..scenario.clone() };
         let budget = automatic.budget().filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
@@ -215,7 +225,7 @@ fn add(paths: &[PathBuf], folder: &Folder, automatic: &Automatic, json: bool) ->
         });
         let (small, report) = match shrunk {
             Some((shrunk, report)) => {
-                notes.push(format!("shrunk from {}", path.display()));
+                notes.push(format!("shrunk from {name}"));
                 (shrunk.scenario, Some(report))
             }
             None => (bare, None),
@@ -223,23 +233,27 @@ fn add(paths: &[PathBuf], folder: &Folder, automatic: &Automatic, json: bool) ->
         let small = Scenario { tests: scenario.tests, ..small };
         let Filed { path: file, how } = corpus::save(&folder.path, &entry, &small, &notes)?;
         if json {
-            out::json("added", json!({ "file": path, "entry": file, "how": how, "shrunk": report }))?;
+            out::json("added", json!({ "file": name, "entry": file, "how": how, "shrunk": report }))?;
             continue;
         }
         let how = match how {
             How::Added => "added as",
-            How::Replaced => "takes the place of a larger one, as",
-            How::Known => "shows the same as one that is no larger,",
+            How::Replaced => "replaces a larger entry,",
+            How::Known => "already in the corpus, and no smaller:",
         };
-        out::line(format_args!("{}: {how} {}", path.display(), file.display()))?;
-        report.map_or(Ok(()), |report| out::line(format_args!("  {report}")))?;
+        out::line(format_args!("{name}: {how} {}", file.display()))?;
+        report.map_or(Ok(()), |report| row("shrunk", report))?;
     }
-    Ok(if stop.interrupted() { Exit::Interrupted } else { Exit::Clean })
+    if stop.interrupted() {
+        out::log("interrupted: later files were added without shrinking");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Clean)
 }
 
 fn list(folder: &Folder, json: bool) -> Result<Exit> {
     let rows = Rows::embedded();
-    let mut table = vec![["name", "protocol", "property", "looks like", "size"].map(str::to_owned)];
+    let mut table = vec![["name", "protocol", "property", "known bug", "size"].map(str::to_owned)];
     for judged in folder.judge(None)? {
         let name = judged.name();
         let none = || "-".to_owned();
@@ -269,12 +283,8 @@ fn list(folder: &Folder, json: bool) -> Result<Exit> {
     if json || table.len() == 1 {
         return Ok(Exit::Clean);
     }
-    let width = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    for [name, protocol, property, bug, size] in &table {
-        let [a, b, c, d] = widths;
-        out::line(format_args!("{name:a$}  {protocol:b$}  {property:c$}  {bug:d$}  {size}"))?;
-    }
+    let rows: Vec<Vec<&str>> = table.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+    out::table(&rows)?;
     Ok(Exit::Clean)
 }
 
@@ -282,7 +292,7 @@ fn in_words(size: Size) -> String {
     let Size { faults, actions, requests, lines, .. } = size;
     let counts = [(faults, "fault"), (actions, "step"), (requests as usize, "request"), (lines, "line")];
     let words = counts.into_iter().filter(|(count, _)| *count > 0);
-    let words = words.map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+    let words = words.map(|(count, what)| counted(count as u64, what));
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -299,7 +309,7 @@ fn prune(folder: &Folder, dry_run: bool, json: bool) -> Result<Exit> {
             What::Removed => "removed",
             What::Merged => "merged",
             What::Renamed => "renamed",
-            What::Renewed => "renewed",
+            What::Renewed => "updated",
         };
         let would = if dry_run { "would be " } else { "" };
         out::line(format_args!("{}: {would}{what}: {}", path.display(), first_line(why)))?;

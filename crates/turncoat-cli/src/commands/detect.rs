@@ -9,23 +9,23 @@ use turncoat_lab::stats::Rate;
 use turncoat_lab::suite::Bug;
 
 use crate::exit::Exit;
+use crate::records::Records;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::task::{Label, Task};
-use crate::{digest, out, registry};
+use crate::{digest, numbers, out, registry};
 
 const NOTES: &str = "\
-Each strategy runs N times on the protocol, cluster, workload and scheduler of each row. A run finds the bug if it
-violates what the row says, and would not without one of the row's flags. Prints a table in Markdown: the rate in % with
-its 95 % interval (Wilson); of what was never found, the highest rate that it may still have. The exit code is 0 in any
-case.
+Each strategy runs N times on the protocol, cluster, workload and scheduler of each bug. A run finds the bug if it violates \
+the bug's property and would not do so without the bug's flags. Prints a table in Markdown: the rate in % with its 95 % \
+interval (Wilson), or an upper bound for bugs that were never found. The exit code is always 0.
 
 A strategy is a name with parameters: byzzfuzz:c=2:d=2.
 
 Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2:d=2,random --runs 10000 --db suite.db";
 
-/// Run strategies on all bugs, and print how often each finds which
+/// Run strategies on all bugs and print how often each finds which
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     series: series::Args,
 
-    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    /// Print a digest of the first runs of each campaign instead of a table; it changes if the table may have changed
     #[arg(long, conflicts_with = "json")]
     digest: bool,
 }
@@ -44,15 +44,15 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 #[group(skip)]
 pub(crate) struct Subject {
-    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
+    /// Ids from `turncoat list bugs`, or the first part, as in pbft-java, for all that begin with it [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
-    /// Only bugs of this tier: 1, published with the tools that looked for them; 2, real ones found elsewhere; 3, seeded
+    /// Only bugs of this tier: 1, published with the tools that found them; 2, real bugs found elsewhere; 3, seeded
     #[arg(long, value_name = "TIER", value_parser = value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
 
-    /// Who searches
+    /// The strategies
     #[arg(
         long,
         value_name = "NAME[:PARAMETER=VALUE],..",
@@ -61,8 +61,8 @@ pub(crate) struct Subject {
     )]
     strategy: Vec<String>,
 
-    /// Runs of each strategy on each bug
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=i64::MAX as u64))]
+    /// Runs of each strategy on each bug: 1000, 10k
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: u64,
 }
 
@@ -75,10 +75,10 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
     let mut tasks = args.subject.tasks(engine.seed())?.into_iter();
     let all = args.subject.runs.saturating_mul(tasks.len() as u64);
     let mut series = Series::open(engine, store.db.as_deref(), store.resume, all)?;
+    let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
+    let records = Records::new(&["bug", "property"], &names);
     if !json {
-        let names: Vec<String> = searchers.iter().map(Searcher::label).collect();
-        out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
-        out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
+        records.header()?;
     }
     for bug in &bugs {
         let mut cells = Vec::new();
@@ -100,8 +100,8 @@ pub(crate) fn detect(args: &Args) -> Result<Exit> {
             cells.push(rate.to_string());
         }
         if !json {
-            let line = format!("| `{}` | {} | {} |", bug.id, bug.facts.property, cells.join(" | "));
-            series.print(|| out::line(line))?;
+            let name = [format!("`{}`", bug.id), bug.facts.property.to_string()];
+            series.print(|| records.row(&name, &cells))?;
         }
     }
     series.finish();

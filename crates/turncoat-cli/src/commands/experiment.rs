@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::value_parser;
 use rust_embed::Embed;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::End;
@@ -20,7 +19,7 @@ use crate::exit::Exit;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::task::{Label, Task};
-use crate::{digest, files, out, registry};
+use crate::{digest, files, numbers, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
 #[derive(Embed)]
@@ -28,20 +27,21 @@ use crate::{digest, files, out, registry};
 struct Experiments;
 
 const NOTES: &str = "\
-Prints tables in Markdown: the runs that violate each property; the rates with 95 % intervals, ours and the published
-ones; and the known bugs behind the violations. `!` marks a published rate whose interval does not overlap ours, `~` one
-that lies outside of our interval though the two overlap. A violation is what the tables count, so it is no failure: the
-exit code is 0.
+Prints tables in Markdown: the runs that violate each property (T termination, V validity, I integrity, A agreement), with \
+the rules of integrity (twice, duplicate, order) apart; the rates with 95 % intervals, ours and the published ones; and the \
+known bugs behind the violations. `!` marks a published rate whose interval does not overlap ours, `~` one that lies outside \
+our interval although the two overlap. Violations are what the tables count, so the exit code is 0.
 
-Tables about liveness show for each method the runs that it suspects, how many of them end without conflicting locks
+Tables about liveness show for each method the runs that it suspects, how many of those end without conflicting locks \
 (false, as the paper counts), and how many decide after all once the network is whole (refuted). `~` marks real time.
 
-A table of your own is a file as those in the repository's folder `experiments`: variants, rows, and what was published.
+You can write a table of your own: a file like those in the folder `experiments` of the repository, with variants, rows and \
+the published rates.
 
 Example: turncoat experiment byzzfuzz-table-2 --runs 1000 --db table.db
          turncoat experiment my-table.toml";
 
-/// Run a table of a paper again, or one of your own
+/// Run a published table again, or one of your own
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     series: series::Args,
 
-    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    /// Print a digest of the first runs of each campaign instead of a table; it changes if the table may have changed
     #[arg(long, conflicts_with = "json")]
     digest: bool,
 }
@@ -64,8 +64,8 @@ pub(crate) struct Subject {
     #[arg(value_name = "NAME|FILE.toml")]
     name: String,
 
-    /// Runs of each campaign [default: as many as the experiment says]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    /// Runs of each campaign: 1000, 10k [default: as the experiment says]
+    #[arg(long, value_name = "N", value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: Option<u64>,
 
     /// Do not ask which known bug is behind each violation, which takes more time than all else
@@ -92,7 +92,8 @@ fn load(name: &str) -> Result<(Experiment, String)> {
     } else {
         let file = Experiments::get(&format!("{name}.toml")).ok_or_else(|| {
             let known = names();
-            registry::unknown("experiment", name, &known.iter().map(String::as_str).collect::<Vec<_>>())
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            registry::unlisted("experiment", name, &known, "experiment list")
         })?;
         (String::from_utf8_lossy(&file.data).into_owned(), format!("experiments/{name}.toml"))
     };
@@ -121,7 +122,7 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
         if *json {
             experiment.liveness_json(&watched).into_iter().try_for_each(|line| out::json("check", line))?;
         } else {
-            out::line(experiment.liveness_markdown(&watched).trim())?;
+            out::markdown(experiment.liveness_markdown(&watched).trim())?;
         }
         return Ok(Exit::Clean);
     }
@@ -137,7 +138,7 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     }
     series.finish();
     if !json {
-        out::line(experiment.markdown(&results).trim())?;
+        out::markdown(experiment.markdown(&results).trim())?;
         return Ok(Exit::Clean);
     }
     for (cell, ran) in cells.iter().zip(&results) {
@@ -218,7 +219,7 @@ fn list() -> Result<Exit> {
     let all = all()?;
     let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, title) in all {
-        out::line(format_args!("{name:width$}  {title}"))?;
+        out::hung(format_args!("{name:width$}  "), title)?;
     }
     Ok(Exit::Clean)
 }

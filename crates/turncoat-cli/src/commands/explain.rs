@@ -4,31 +4,29 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use turncoat_core::runner::Entry;
-use turncoat_core::scenario::Scenario;
 use turncoat_lab::corpus::differences;
 use turncoat_lab::explain::{Chart, Explanation, Section};
 
-use super::replay::Subject;
 use crate::exit::Exit;
+use crate::named::{Named, Subject};
 use crate::rows::Rows;
-use crate::{again, files, out, registry};
+use crate::{again, files, layout, out, registry};
 
 const NOTES: &str = "\
-Says in a few lines what was violated, why, and who lied to whom; the chart shows the messages that led there. With
---long also what each replica saw, what the network did, and where the bugs of the protocol act.
+Says in a few lines what was violated, why, and who lied to whom; a chart shows the messages that led there. With --long it \
+also says what each replica saw, what the network did, and where the bugs of the protocol take effect.
 
 Example: turncoat explain turncoat-corpus/pbft-agreement-7b1c03aa.toml
-         turncoat explain --bug pbft-java/figure-2 --svg figure-2.svg";
+         turncoat explain pbft-java/figure-2 --svg figure-2.svg";
 
-/// Explain a saved scenario in plain words and as a chart
+/// Explain in plain words who lied to whom and what broke
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
 
-    /// Tell the whole story: the setting, each lie, what each replica saw and counted
+    /// Tell the whole story: the setting, every lie, what each replica saw and counted
     #[arg(long)]
     long: bool,
 
@@ -58,13 +56,24 @@ struct Explained {
 }
 
 pub(crate) fn explain(args: &Args) -> Result<Exit> {
-    let (scenario, file) = args.subject.scenario()?;
+    let Named { scenario, file, bug, .. } = args.subject.read()?;
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let explanation = Explanation::of(&entry, &scenario).with_context(in_file)?;
     let mut explanation = explanation.whole_by(again::with("--all"));
-    if let Some((bug, title)) = args.known(&entry, &scenario, &explanation)? {
-        explanation = explanation.looks_like(&bug, &title);
+    if let Some(width) = layout::width() {
+        explanation = explanation.within(width);
+    }
+    // Its own bug, or the one whose flags alone still show it.
+    let known = match (bug, explanation.violation()) {
+        (Some(bug), _) => Some(bug),
+        (None, Some(violation)) => {
+            Rows::embedded().shown_by(&entry, &scenario, explanation.outcome(), violation)?
+        }
+        (None, None) => None,
+    };
+    if let Some(bug) = known {
+        explanation = explanation.looks_like(&bug.id, &bug.facts.title);
     }
     if args.all {
         explanation = explanation.whole();
@@ -89,7 +98,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
         out::json("explanation", Explained { violated, summary, story, chart })?;
     } else if !printed {
         out::line(if args.long { explanation.story() } else { explanation.short() })?;
-        out::line(explanation.chart().trim_end())?;
+        out::drawn(explanation.chart().trim_end())?;
         if !args.long {
             out::line(format_args!("The whole story: {}", again::with("--long")))?;
         }
@@ -99,22 +108,4 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
         out::log(format_args!("diverged: {difference}"));
     }
     Ok(if differs.is_empty() { Exit::Clean } else { Exit::Diverged })
-}
-
-impl Args {
-    /// The known bug that the scenario shows: its own, or the one whose flags alone still show it.
-    fn known(
-        &self,
-        entry: &Entry,
-        scenario: &Scenario,
-        explanation: &Explanation,
-    ) -> Result<Option<(String, String)>> {
-        let rows = Rows::embedded();
-        let bug = match (&self.subject.bug, explanation.violation()) {
-            (Some(id), _) => Some(rows.bug(id)?),
-            (None, Some(violation)) => rows.shown_by(entry, scenario, explanation.outcome(), violation)?,
-            (None, None) => None,
-        };
-        Ok(bug.map(|bug| (bug.id, bug.facts.title)))
-    }
 }

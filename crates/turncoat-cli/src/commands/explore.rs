@@ -10,41 +10,41 @@ use anyhow::{Result, bail};
 
 use crate::exit::Exit;
 use crate::explore::{Session, Waiting, Workspace, serve};
-use crate::rows::Rows;
+use crate::named::{self, Named};
+use crate::out;
 use crate::setup::{Setup, Start};
-use crate::{files, out};
 
 const NOTES: &str = "\
-Opens a page in which one steps through a run, plays the adversary by hand, and sees what everybody knows. A file or a known
-bug is shown as it went; a protocol waits for the first choice. Without any, the page lists what there is.
+Opens a page on which you step through a run, play the adversary and see what each replica knows. Give it a scenario file, a \
+known bug or a protocol; without an argument it opens a home page.
 
-The server listens on this machine alone, and its address holds a secret: whoever has it may look and play. Ctrl-C ends it.
-What was played is gone then, unless it was exported.
+The server listens on this machine only, and its address contains a secret: anyone who has the address can look and play. \
+Ctrl-C stops it. Runs that you played are lost then, unless you exported them.
 
 Example: turncoat explore pbft-java/figure-2
          turncoat explore pbft -n 7 --requests 3
          turncoat explore turncoat-corpus/pbft-agreement-7b1c03aa.toml";
 
-/// See a run in the browser, and play the adversary
+/// Step through a run in the browser and play the adversary
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A file, a name from `turncoat list bugs`, or one from `turncoat list protocols`
+    /// A scenario file, a known bug (`turncoat list bugs`) or a protocol (`turncoat list protocols`)
     #[arg(value_name = "FILE|BUG|PROTO")]
     what: Option<String>,
 
     #[command(flatten)]
     setup: Setup,
 
-    /// The port; 0 for any that is free
+    /// The port; 0 for any free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
 
-    /// Print the address, and leave the browser alone
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
 
-    /// Let people look, and nobody play
+    /// Show runs, but let nobody play
     #[arg(long)]
     read_only: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) fn explore(args: &Args) -> Result<Exit> {
             door = Door::to(address).ok();
             let opened = door.as_ref().is_some_and(|door| open::that_detached(&door.0).is_ok());
             if !opened {
-                out::log("no browser could be opened: open the address yourself");
+                out::log("cannot open a browser: open the address yourself");
             }
         }
         Ok(())
@@ -101,20 +101,18 @@ impl Drop for Door {
 impl Args {
     fn session(&self, what: &str) -> Result<Session> {
         let options = !self.setup.origins().is_empty();
-        let path = Path::new(what);
-        let named = || what.to_owned();
-        if what.ends_with(".toml") || path.is_file() {
-            if options {
-                bail!("{what} says itself what runs: leave out the other options");
-            }
-            return Session::of(named(), &files::read(path)?, &Waiting::default());
+        let is_protocol = !what.contains('/') && !what.ends_with(".toml") && !Path::new(what).is_file();
+        if is_protocol {
+            let prepared = self.setup.prepare(Start::protocol(what)?, Some("none"))?;
+            return Session::fresh(what.to_owned(), &prepared.base);
         }
-        if what.contains('/') {
-            if options {
-                bail!("the bug {what} says itself what runs: leave out the other options");
-            }
-            return Session::bug(Rows::embedded().bug(what)?, &Waiting::default());
+        if options {
+            bail!("{what} is a complete scenario: leave out the other options");
         }
-        Session::fresh(named(), &self.setup.prepare(Start::protocol(what)?, Some("none"))?.base)
+        let Named { scenario, words, bug, .. } = named::read(what)?;
+        match bug {
+            Some(bug) => Session::bug(bug, &Waiting::default()),
+            None => Session::of(words, &scenario, &Waiting::default()),
+        }
     }
 }

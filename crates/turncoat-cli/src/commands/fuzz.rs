@@ -15,7 +15,6 @@ use turncoat_lab::campaign::Campaign;
 use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
-use turncoat_lab::suite::Bug;
 use turncoat_lab::summary::{Finding, Summary};
 use turncoat_lab::suspects::OTHER;
 
@@ -28,40 +27,41 @@ use crate::commands::shrink::{self, Automatic, Report};
 use crate::config::{Config, Given, Source};
 use crate::exit::{self, Exit};
 use crate::expect::{self, Wanted};
+use crate::out::Tone;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::setup::{Setup, Start};
+use crate::show::Detail;
 use crate::stop::Stop;
 use crate::tally::{Known, Tally};
 use crate::task::{Label, Task};
-use crate::{files, out, registry};
+use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
-The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so
-that first contact is reproducible. The first violation of each property is saved under turncoat-corpus/, and
-`turncoat replay` repeats it.
+The result depends on the options and the seed, never on the number of threads. The default seed is fixed, so your first \
+campaign is reproducible. The first violation of each property is saved under turncoat-corpus/; `turncoat explain` says \
+what went wrong.
 
-With --bug the protocol, its flags, the cluster and the workload are those of the bug's witness, and strategy,
-scheduler and parameters those that its row names, as far as the options do not say otherwise.
+With --bug, the protocol, its flags, the cluster and the workload are those of the known bug, and so are strategy, scheduler \
+and parameters, unless options say otherwise.
 
-What no option says, variables of the environment (TURNCOAT_PROTOCOL, TURNCOAT_STRATEGY, TURNCOAT_SEED, ...) and a
-file turncoat.toml may; --print-config shows what comes of it.
+Environment variables (TURNCOAT_PROTOCOL, TURNCOAT_STRATEGY, TURNCOAT_RUNS, ...) and a file turncoat.toml supply what the \
+options leave out; --print-config shows the result.
 
-In CI: --message-format github annotates what is found, --junit FILE writes it for others, and --expect is for
-bugs that are known.
+In CI, --message-format github annotates findings, --junit FILE writes a JUnit report, and --expect is for known bugs.
 
 Example: turncoat fuzz pbft --strategy byzzfuzz --set c=2 --for 1m --until never
          turncoat fuzz --bug pbft-java/figure-2";
 
-/// Run many scenarios of a strategy, and save what breaks the protocol
+/// Run thousands of scenarios and save those that break the protocol
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
     #[command(flatten)]
     subject: Subject,
 
-    /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
+    /// Succeed if there is a violation and fail if there is none: violation, or violation=PROPERTY
     #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
     expect: Option<Wanted>,
 
@@ -72,9 +72,12 @@ pub(crate) struct Args {
     corpus: Folder,
 
     #[command(flatten)]
+    detail: Detail,
+
+    #[command(flatten)]
     output: Output,
 
-    /// Go on with a campaign that the file of --db has already
+    /// Continue a campaign that --db has already
     #[arg(long, help_heading = "Store")]
     resume: bool,
 }
@@ -88,21 +91,21 @@ pub(crate) struct Subject {
     #[arg(value_name = "PROTO")]
     protocol: Option<String>,
 
-    /// A known bug to search for: a name from `turncoat list bugs`
+    /// A known bug to search for, from `turncoat list bugs`
     #[arg(long, value_name = "ID")]
     bug: Option<String>,
 
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenarios: a name from `turncoat list strategies` [default: portfolio]
+    /// How scenarios are generated: a name from `turncoat list strategies` [default: portfolio]
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
     #[command(flatten)]
     pub(crate) campaign: Keys,
 
-    /// Name the known bug behind each violation, for the file of --db; it takes a dozen runs for each
+    /// Store the known bug behind each violation in --db; it takes a dozen more runs for each
     #[arg(long, help_heading = "Store")]
     identify: bool,
 
@@ -111,8 +114,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// The campaign, and its other keys; nothing if the configuration was to be printed, and is. Who wants a certain property
-    /// is not content with another one, nor is who searches for a bug.
+    /// The campaign, and its other keys; nothing if the configuration was to be printed, and is. With a wanted property or a
+    /// bug, violations of other properties do not end the campaign.
     pub(crate) fn task(&self, wanted: Option<Property>) -> Result<Option<(Task, Keys)>> {
         let bug = self.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
         let given = Given {
@@ -220,6 +223,7 @@ fn run(
         files,
         shrunk,
         unrepeatable: unrepeatable(entry, &summary),
+        learns: task.describe()?.learns,
         summary,
         space,
         found_at,
@@ -227,22 +231,18 @@ fn run(
     if args.output.json() {
         tally.json()?;
     } else {
-        tally.print()?;
+        tally.print(args.detail)?;
     }
     let cases = tally.cases(args.expect);
     let reported = args.output.report(&cases);
-    let exit = conclude(&tally, args.expect, cases.exit());
+    let exit = conclude(&tally, args, cases.exit());
     reported.map(|()| exit)
 }
 
 /// The bugs of the suite that such a protocol has, and those that the first violations show.
 fn known_bugs(task: &Task, summary: &Summary) -> Result<Known> {
-    let all = Rows::embedded().bugs(&[])?;
-    let has = |bug: &&Bug| {
-        let row = registry::protocol(&bug.witness.protocol.name);
-        row.is_ok_and(|row| bug.is_of(&row, &task.entry, &task.base))
-    };
-    let bugs: Vec<Arc<str>> = all.iter().filter(has).map(|bug| bug.id.as_str().into()).collect();
+    let bugs = Rows::embedded().of_protocol(&task.entry, &task.base)?;
+    let bugs: Vec<Arc<str>> = bugs.into_iter().map(|bug| bug.id.into()).collect();
     let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
     let mut shown = BTreeMap::new();
     let mut runner = task.entry.runner();
@@ -290,7 +290,9 @@ fn save(
                 files.insert(property, filed);
                 reports.extend(shrunk.map(|(_, report)| (property, report)));
             }
-            Err(error) => out::log(format_args!("warning: {property} is not saved: {error}")),
+            Err(error) => {
+                out::complain(Tone::Warning, "warning", format_args!("{property} is not saved: {error}"));
+            }
         }
     }
     (files, reports)
@@ -309,19 +311,26 @@ fn unrepeatable(entry: &Entry, summary: &Summary) -> Vec<u64> {
 }
 
 /// Says what to do next, and how it ended. The last line is the command that replays the violation, if there is one.
-fn conclude(tally: &Tally<'_>, expect: Option<Wanted>, exit: Exit) -> Exit {
+fn conclude(tally: &Tally<'_>, args: &Args, exit: Exit) -> Exit {
+    let expect = args.expect;
     for run in &tally.unrepeatable {
-        out::log(format_args!("diverged: run {run} was another one when it was run again"));
+        out::log(format_args!("diverged: run {run} was different when it was run again"));
     }
     if let Some(unmet) = expect.and_then(|expect| expect::unmet(expect, &tally.counted(Some(expect)))) {
         out::log(unmet);
     }
-    let earliest = tally.summary.earliest().map(|finding| finding.violation.property);
-    let wanted =
-        expect.and_then(|Wanted(property)| tally.summary.first.contains_key(&property?).then_some(property?));
-    if let Some(command) = wanted.or(earliest).and_then(|property| tally.replay(property)) {
-        out::log("the first violation again:");
-        out::log(command);
+    let found = |property: &Property| tally.summary.first.contains_key(property);
+    let wanted = expect.and_then(|Wanted(property)| property.filter(found));
+    let worst = Property::WORST_FIRST.into_iter().find(found);
+    let again = wanted.or(worst).map(|property| tally.commands(property)).unwrap_or_default();
+    if !again.is_empty() {
+        out::log("next, to see why it broke, to step through it in a browser, to run it again:");
+        again.iter().for_each(out::log);
+    } else if let (Some(bug), false) = (tally.known.bugs.first(), args.output.json()) {
+        let (program, name) = (again::program(), tally.entry.name);
+        out::log("next, to see all known bugs, to search for one of them:");
+        out::log(format_args!("{program} list bugs {name}"));
+        out::log(format_args!("{program} fuzz --bug {bug}"));
     }
     match (tally.interrupted, tally.summary.runs) {
         (true, _) => Exit::Interrupted,

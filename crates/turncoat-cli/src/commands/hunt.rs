@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use anyhow::{Result, bail};
-use clap::value_parser;
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 use turncoat_core::outcome::Outcome;
 use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
@@ -16,41 +15,42 @@ use crate::clock::Stopwatch;
 use crate::digest::Digest;
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::records::Records;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
 use crate::setup::Engine;
 use crate::stop::Stop;
-use crate::{out, registry};
+use crate::{numbers, out, registry};
 
 const NOTES: &str = "\
-Each hunter runs on the protocol, cluster and workload of the row until a run shows the bug: it violates what the row
-says, after a lie that had an effect if the row's budget has one; its controls do not violate it under the same scenario,
-nor does the protocol without one of the row's flags under the same schedule. Prints a table in Markdown: the index of
-that run from 0, with `*` if only runs without such a lie violate the same; a dash if there is none; `x` if the controls
-violate it so often under this hunter that it says nothing. The exit code is 0 in any case.
+Each strategy runs on the protocol, cluster and workload of the bug until a run shows it. That run violates the bug's \
+property, after a lie that had an effect if the bug needs one; the controls do not violate it under the same scenario, nor \
+does the protocol without one of the bug's flags under the same schedule. Prints a table in Markdown: the index of that run, \
+from 0, with `*` if only runs without such a lie violate the property; `-` if there is none; `x` if the controls violate it \
+so often that a find would mean nothing. The exit code is always 0.
 
 Example: turncoat suite hunt pbft-java/figure-2 --runs 10000";
 
-/// Search for each bug with several strategies, and print after how many runs each finds it
+/// Print after how many runs each strategy finds each bug
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
+    /// Ids from `turncoat list bugs`, or the first part, as in pbft-java, for all that begin with it [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
-    /// The most runs of a hunter for one bug
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = value_parser!(u64).range(1..))]
+    /// At most so many runs of a strategy for one bug: 1000, 200k
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
     #[command(flatten)]
     engine: Engine,
 
-    /// JSON lines, one for each row
+    /// Print JSON lines, one for each row
     #[arg(long)]
     json: bool,
 
-    /// Print a digest of what the first runs of each campaign come to, and no table: it changes when the table may
+    /// Print a digest of the first runs of each campaign instead of a table; it changes if the table may have changed
     #[arg(long, conflicts_with = "json")]
     digest: bool,
 }
@@ -98,16 +98,17 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
     }
     let stop = Stop::on_interrupt()?;
     let names = HUNTERS.map(|(name, ..)| name);
+    let records = Records::new(&["bug", "property"], &names);
     if !args.json {
-        out::line(format_args!("| bug | property | {} |", names.join(" | ")))?;
-        out::line(format_args!("|---|---|{}", "---|".repeat(names.len())))?;
+        records.header()?;
     }
     for bug in &bugs {
         let mut found = Vec::new();
         for (_, searcher, scheduler) in HUNTERS {
             found.push(search(bug, &Searcher::parse(searcher)?, scheduler, args, &stop)?.to_string());
             if stop.interrupted() {
-                bail!("interrupted: the rows above are complete");
+                out::log("interrupted: the rows above are complete");
+                return Ok(Exit::Interrupted);
             }
         }
         let (id, property) = (&bug.id, bug.facts.property);
@@ -116,7 +117,7 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
                 names.iter().zip(found).map(|(name, found)| (name.to_string(), found.into())).collect();
             out::json("row", json!({ "id": id, "property": property, "runs": args.runs, "found": found }))?;
         } else {
-            out::line(format_args!("| `{id}` | {property} | {} |", found.join(" | ")))?;
+            records.row(&[format!("`{id}`"), property.to_string()], &found)?;
         }
     }
     Ok(Exit::Clean)

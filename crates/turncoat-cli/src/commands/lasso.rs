@@ -8,22 +8,22 @@ use turncoat_core::outcome::Property;
 use turncoat_core::scenario::{Expect, Lasso, LassoClass, Scenario, Seed};
 use turncoat_lab::lasso::{Proof, Verdict, find};
 
-use super::replay::Subject;
 use crate::exit::Exit;
+use crate::named::{Named, Subject};
 use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
-Looks at the whole state whenever the slowest correct replica enters a view: nodes, timers, messages in flight. If it comes
-back once the network is calm, but for the names of blocks and the numbers of views, and nothing was decided meanwhile,
-then nothing is ever decided. Messages have to take a constant time (network.latency = 10), lest chance decide.
+Records the whole state (nodes, timers, messages in flight) whenever the slowest correct replica enters a view. If, after \
+the network stabilises, the same state recurs (up to renaming of blocks and views) and nothing was decided in between, the \
+run can never decide. All messages must take the same time (network.latency = 10), so that nothing is left to chance.
 
-With --save the scenario is saved with the part that repeats (expect.lasso), and `turncoat replay` checks it on its own.
-Exits with 1 if the run never terminates, and 0 if it does or nobody knows.
+With --save the scenario is saved together with the part that repeats (expect.lasso); `turncoat replay` checks that proof \
+independently. Exits with 1 if the run never terminates, and with 0 if it does or if that is unknown.
 
-Example: turncoat lasso --bug hotstuff-two-phase/livelock --save livelock.toml
+Example: turncoat lasso hotstuff-two-phase/livelock --save livelock.toml
          turncoat replay livelock.toml";
 
-/// Prove that the run of a saved scenario never terminates
+/// Prove that a run never terminates
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -49,7 +49,7 @@ struct Found {
 }
 
 pub(crate) fn lasso(args: &Args) -> Result<Exit> {
-    let (scenario, file) = args.subject.scenario()?;
+    let Named { scenario, file, .. } = args.subject.read()?;
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
     let verdict = find(&entry, &scenario).with_context(in_file)?;
@@ -68,9 +68,9 @@ pub(crate) fn lasso(args: &Args) -> Result<Exit> {
             let mut text: String = told(lasso, proof).lines().map(|line| format!("# {line}\n")).collect();
             text += &saved.to_toml();
             files::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
-            out::log(format_args!("saved: {} replay {}", again::program(), path.display()));
+            out::log(format_args!("saved; to check it: {} replay {}", again::program(), path.display()));
         }
-        (Some(path), _) => out::log(format_args!("there is no proof: {} is not written", path.display())),
+        (Some(path), _) => out::log(format_args!("there is no proof, so {} is not written", path.display())),
         (None, _) => {}
     }
     Ok(if verdict.never_terminates() { Exit::Violation } else { Exit::Clean })
@@ -96,9 +96,9 @@ impl Found {
 /// What was found, in plain words.
 fn words(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Terminates => "it terminates: all that was asked for is done".to_owned(),
+        Verdict::Terminates => "it terminates: every request completes".to_owned(),
         Verdict::Deadlock => "it never terminates: nothing is left to happen".to_owned(),
-        Verdict::Unresolved(why) => format!("nobody knows whether it terminates: {why}"),
+        Verdict::Unresolved(why) => format!("unknown whether it terminates: {why}"),
         Verdict::TooWeak(from, to, flaw) => {
             format!("events {} to {to} repeat, but prove nothing: {flaw}", from + 1)
         }
@@ -111,10 +111,12 @@ pub(super) fn told(lasso: &Lasso, proof: &Proof) -> String {
     let Proof { class, views, ticks, delay, together } = proof;
     let class = match class {
         LassoClass::Benign => "benign: nobody lies any more, and all messages take the same time",
-        LassoClass::Adversarial => "adversarial: it takes liars that go on, or messages that take their time",
+        LassoClass::Adversarial => {
+            "adversarial: it needs liars that keep lying, or messages that keep being late"
+        }
     };
     format!(
-        "it never terminates: events {} to {} repeat for ever, and nothing is decided in them\n  \
+        "it never terminates: events {} to {} repeat forever, and nothing is decided in them\n  \
          each time        {views} views and {ticks} ticks later, everything is as before\n  \
          {class}\n  \
          messages         between correct replicas take at most {delay} ticks\n  \

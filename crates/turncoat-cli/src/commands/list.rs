@@ -1,7 +1,7 @@
-//! `turncoat list`: what there is.
+//! `turncoat list`: protocols, strategies, known bugs and all else that has a name.
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
+use clap::{ValueEnum, value_parser};
 use serde_json::{Map, Value, json};
 use turncoat_core::assume::Assumption;
 use turncoat_core::flags::Flag;
@@ -17,41 +17,110 @@ use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::{again, out, registry};
 
-/// Show what there is: protocols, strategies, schedulers, checkers, known bugs
+const NOTES: &str = "\
+Known bugs can be narrowed down by protocol, property, tier and words; all filters must match.
+
+Example: turncoat list bugs pbft-java --property agreement
+         turncoat list bugs --search checkpoint --tier 1
+         turncoat list mutations pbft";
+
+/// List protocols, strategies, known bugs and more
 #[derive(clap::Args)]
-#[command(after_help = "Example: turncoat list mutations pbft")]
+#[command(after_help = NOTES)]
 pub(crate) struct Args {
     /// What to list [default: protocols, strategies, schedulers, checkers]
     what: Option<What>,
 
-    /// The protocol whose mutations, flags or assumptions to list
+    /// The protocol whose mutations, flags, assumptions or bugs to list
     #[arg(value_name = "PROTO")]
     protocol: Option<String>,
 
-    /// One JSON object
+    #[command(flatten)]
+    filter: Filter,
+
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
+/// Which bugs to list.
+#[derive(clap::Args)]
+#[group(skip)]
+struct Filter {
+    /// Only bugs that violate this property
+    #[arg(long, value_name = "PROPERTY", help_heading = "Known bugs", value_parser = property)]
+    property: Option<Property>,
+
+    /// Only bugs of this tier: 1, published with the tools that found them; 2, real bugs found elsewhere; 3, seeded
+    #[arg(long, value_name = "TIER", help_heading = "Known bugs", value_parser = value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+
+    /// Only bugs with this text in their id, title or source
+    #[arg(long, value_name = "TEXT", help_heading = "Known bugs")]
+    search: Option<String>,
+}
+
+/// A property by its name.
+fn property(name: &str) -> Result<Property, String> {
+    registry::property(name).map_err(|error| error.to_string())
+}
+
+impl Filter {
+    fn is_given(&self) -> bool {
+        self.property.is_some() || self.tier.is_some() || self.search.is_some()
+    }
+
+    fn matches(&self, Bug { id, facts, .. }: &Bug) -> bool {
+        let holds = |text: &String| {
+            let words = format!("{id} {} {}", facts.title, facts.source).to_lowercase();
+            words.contains(&text.to_lowercase())
+        };
+        self.property.is_none_or(|property| facts.property == property)
+            && self.tier.is_none_or(|tier| facts.tier == tier)
+            && self.search.as_ref().is_none_or(holds)
+    }
+
+    /// The bugs that match: of a protocol, or with ids that begin so.
+    fn bugs(&self, of: Option<&str>) -> Result<Vec<Bug>> {
+        let rows = Rows::embedded();
+        let mut bugs = rows.bugs(&[])?;
+        if let Some(name) = of {
+            let below = |bug: &Bug| bug.id.split('/').next() == Some(name);
+            let entry = registry::protocol(name);
+            if let (Err(error), false) = (&entry, bugs.iter().any(below)) {
+                bail!("{error}");
+            }
+            let own = entry
+                .map(|entry| rows.of_protocol(&entry, &entry.scenario()))
+                .unwrap_or_else(|_| Ok(Vec::new()))?;
+            bugs.retain(
+                |bug| if own.is_empty() { below(bug) } else { own.iter().any(|own| own.id == bug.id) },
+            );
+        }
+        bugs.retain(|bug| self.matches(bug));
+        Ok(bugs)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// What can be tested
+    /// Protocols to test
     Protocols,
-    /// Who draws the scenarios, with parameters and defaults
+    /// Strategies that generate scenarios, with parameters and defaults
     Strategies,
-    /// Who decides which event is next
+    /// Schedulers that choose the next event
     Schedulers,
-    /// Which properties are judged
+    /// Properties that are checked
     Checkers,
-    /// How the messages of PROTO can be changed
+    /// How the messages of PROTO can be altered
     Mutations,
-    /// The deviations of PROTO that can be switched on
+    /// The bug flags of PROTO
     Flags,
-    /// What PROTO assumes: outside of it, nothing is a bug
+    /// What PROTO assumes; a violation outside its assumptions is no bug
     Assumptions,
-    /// The suite of known bugs, each with the property that it violates
+    /// Known bugs, each with the property that it violates
     Bugs,
-    /// Tables of papers that can be run again
+    /// Tables from papers that you can run again
     Experiments,
 }
 
@@ -64,11 +133,14 @@ struct Item {
 }
 
 pub(crate) fn list(args: &Args) -> Result<Exit> {
+    if args.filter.is_given() && args.what != Some(What::Bugs) {
+        bail!("--property, --tier and --search are for bugs: `{} list bugs`", again::program());
+    }
     let overview = [What::Protocols, What::Strategies, What::Schedulers, What::Checkers];
     let whats = args.what.as_ref().map_or(&overview[..], std::slice::from_ref);
     let mut object = Map::new();
     for (i, &what) in whats.iter().enumerate() {
-        let (title, items) = items(what, args.protocol.as_deref())?;
+        let (title, items) = items(what, args.protocol.as_deref(), &args.filter)?;
         if args.json {
             object.insert(title.to_owned(), items.into_iter().map(|item| item.json).collect());
             continue;
@@ -78,7 +150,10 @@ pub(crate) fn list(args: &Args) -> Result<Exit> {
             out::line(format_args!("{gap}{title}"))?;
         }
         if items.is_empty() {
-            out::log(format_args!("no {title}"));
+            out::log(match args.filter.is_given() {
+                true => format!("no {title} match"),
+                false => format!("no {title}"),
+            });
         }
         let indent = if whats.len() > 1 { "  " } else { "" };
         print(&items, indent)?;
@@ -89,11 +164,13 @@ pub(crate) fn list(args: &Args) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)> {
+fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'static str, Vec<Item>)> {
     if let (Some(protocol), false) =
-        (protocol, matches!(what, What::Mutations | What::Flags | What::Assumptions))
+        (protocol, matches!(what, What::Mutations | What::Flags | What::Assumptions | What::Bugs))
     {
-        bail!("`{protocol}` is one too many: only mutations, flags and assumptions are those of a protocol");
+        bail!(
+            "`{protocol}` is one too many: only mutations, flags, assumptions and bugs are listed by protocol"
+        );
     }
     let entry = |title: &str| {
         let of = protocol
@@ -146,7 +223,7 @@ fn items(what: What, protocol: Option<&str>) -> Result<(&'static str, Vec<Item>)
             let others = others.iter().map(|(assumption, text)| Item::plain(assumption.name(), text));
             ("assumptions", [budget].into_iter().chain(others).collect())
         }
-        What::Bugs => ("bugs", Rows::embedded().bugs(&[])?.iter().map(Item::bug).collect()),
+        What::Bugs => ("bugs", filter.bugs(protocol)?.iter().map(Item::bug).collect()),
     })
 }
 
@@ -182,7 +259,7 @@ impl Item {
     }
 
     fn bug(bug: &Bug) -> Self {
-        let about = format!("{:16}  {}", bug.facts.property.name(), bug.facts.title);
+        let about = format!("{}: {}", bug.facts.property.name(), bug.facts.title);
         let mut json = json!(bug);
         json["protocol"] = json!(bug.witness.protocol);
         Self { json, ..Self::plain(&bug.id, &about) }
@@ -199,9 +276,9 @@ fn print(items: &[Item], indent: &str) -> Result<()> {
     let below = items.iter().flat_map(|item| &item.below).map(|(name, _)| name.len() + 2);
     let width = items.iter().map(|item| item.name.len()).chain(below).max().unwrap_or(0);
     for item in items {
-        out::line(format_args!("{indent}{:width$}  {}", item.name, item.about))?;
+        out::hung(format_args!("{indent}{:width$}  ", item.name), &item.about)?;
         for (name, about) in &item.below {
-            out::line(format_args!("{indent}  {name:0$}  {about}", width - 2))?;
+            out::hung(format_args!("{indent}  {name:0$}  ", width - 2), about)?;
         }
     }
     Ok(())

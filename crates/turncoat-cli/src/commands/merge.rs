@@ -9,22 +9,23 @@ use turncoat_lab::store::Store;
 
 use crate::commands::plan::own;
 use crate::exit::Exit;
+use crate::numbers::counted;
 use crate::stop::Stop;
 use crate::task::Task;
 use crate::{again, out};
 
 const NOTES: &str = "\
-Adds results in the order of the plan, up to the first shard that is missing, and what the store has already is not added
-again: merge as often as you like, while shards still run, and after a merge that was killed. The store is what one process
-would have written, row for row, but for the time it took.
+Adds results in the order of the plan, up to the first missing shard. Results that the database has already are not added \
+again, so you can merge as often as you like, while shards still run or after a merge that was killed. The database is exactly \
+what a single process would have written, except for the time it took.
 
-A file that is damaged, cut off, of another plan or of another program is named and not used; its shard counts as missing, and
-the exit code is 2. Two results of one shard that differ are a run that did not repeat itself: exit code 3, and nothing is
+A file that is damaged, truncated, or from another plan or program is named and not used; its shard counts as missing, and the \
+exit code is 2. Two different results of one shard mean that a run is not deterministic: the exit code is 3, and nothing is \
 added.
 
 Example: turncoat merge results --db campaign.db && turncoat report campaign.db";
 
-/// Put the results of shards into a store
+/// Merge the results of shards into a database
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -32,15 +33,15 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The store, a database of SQLite; it is made if there is none
+    /// The SQLite database; created if it does not exist
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
-    /// Execute one run in a hundred again, here, before it is added
+    /// Execute one run in a hundred again on this machine before adding it
     #[arg(long)]
     verify: bool,
 
-    /// One line of JSON instead of text
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -71,14 +72,17 @@ pub(crate) fn merge(args: &Args) -> Result<Exit> {
         out::json("merge", facts)?;
     } else {
         let db = args.db.display();
-        out::line(format_args!("{db}: {runs} runs, {new} shards added"))?;
+        out::line(format_args!("{db}: {}, {} added", counted(runs, "run"), counted(new as u64, "shard")))?;
         if args.verify {
-            out::line(format_args!("{verified} runs were executed again, and are the same"))?;
+            out::line(format_args!(
+                "verified: {} executed again with the same result",
+                counted(verified, "run")
+            ))?;
         }
         if !missing.is_empty() {
             let (program, folder) = (again::program(), args.folder.display());
-            let some = missing.len();
-            out::line(format_args!("{some} shards are still to be run: {program} plan --missing {folder}"))?;
+            let some = counted(missing.len() as u64, "shard");
+            out::line(format_args!("{some} still to run: {program} plan --missing {folder}"))?;
         }
     }
     Ok(if refused.is_empty() { Exit::Clean } else { Exit::BadInput })

@@ -3,6 +3,7 @@
 pub(crate) mod beside;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod corpus;
 pub(crate) mod detect;
 pub(crate) mod experiment;
@@ -12,6 +13,7 @@ pub(crate) mod fuzz;
 pub(crate) mod hunt;
 pub(crate) mod lasso;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod plan;

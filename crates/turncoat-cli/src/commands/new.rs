@@ -11,17 +11,17 @@ use crate::exit::Exit;
 use crate::{out, registry};
 
 const NOTES: &str = "\
-The crate has a protocol, tests that run it among liars, a bug that can be switched on, and a `main` of one line that is
-this whole command with the protocol in it. It depends on the sources that this command was built from, and takes their
-Cargo.lock along: who could build one, can build the other without a network.
+The crate has a protocol, tests that run it among Byzantine replicas, a bug that can be turned on, and a `main` of one line: \
+this whole command, with your protocol in it. It depends on the sources that this command was built from and copies their \
+Cargo.lock, so it builds without a network.
 
 Example: turncoat new demo && cd demo && cargo test";
 
-/// Write a crate with a small protocol in it, to be replaced by one's own
+/// Create a crate with a small protocol to replace by your own
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// What to call the crate, its protocol and its folder: small letters, digits, `-` and `_`
+    /// The name of the crate, its protocol and its folder: lower-case letters, digits, `-` and `_`
     #[arg(value_name = "NAME")]
     name: String,
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     git: Option<String>,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) fn new(args: &Args) -> Result<Exit> {
     let name = &args.name;
     fits(name)?;
     let folder = Path::new(name);
-    ensure!(folder.symlink_metadata().is_err(), "there is a `{name}` already: give another name");
+    ensure!(folder.symlink_metadata().is_err(), "`{name}` exists already: give another name");
     let sources = if args.git.is_some() { None } else { Some(sources(args.path.as_deref())?) };
     let depends = match (&args.git, &sources) {
         (Some(url), _) => format!("git = {}", quoted(url)),
@@ -87,7 +87,7 @@ pub(crate) fn new(args: &Args) -> Result<Exit> {
         out::json("new", json!({ "name": name, "folder": name, "files": files }))?;
     } else {
         out::line(format_args!(
-            "{name}/ has a small protocol, tests that run it among liars, and a bug to switch on"
+            "{name}/ has a small protocol, tests that run it among Byzantine replicas, and a bug to turn on"
         ))?;
         out::line(format_args!("  cd {name} && cargo test"))?;
         out::line(format_args!("  cargo run -- check {name}"))?;
@@ -100,7 +100,9 @@ pub(crate) fn new(args: &Args) -> Result<Exit> {
 fn fits(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-        bail!("`{name}` is no name for a crate: give small letters, digits, `-` and `_`, a letter first");
+        bail!(
+            "`{name}` cannot name a crate: use lower-case letters, digits, `-` and `_`, and begin with a letter"
+        );
     }
     if TAKEN.contains(&name) {
         bail!("`{name}` means something else to Rust or to cargo: give another name, such as `my-{name}`");
@@ -134,7 +136,7 @@ fn sources(given: Option<&Path>) -> Result<PathBuf> {
             folder.display()
         ),
         (false, None) => bail!(
-            "the sources that this command was built from are gone: say where others are with --path DIR or --git URL"
+            "the sources that this command was built from are gone: give others with --path DIR or --git URL"
         ),
     }
 }

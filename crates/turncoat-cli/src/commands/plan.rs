@@ -14,40 +14,41 @@ use turncoat_lab::plan::{Folder, Plan, digest_of};
 use crate::commands::merge::list_refused;
 use crate::commands::{detect, experiment, fuzz};
 use crate::exit::Exit;
+use crate::numbers::{self, counted};
 use crate::setup::Engine;
 use crate::stop::Stop;
 use crate::task::Task;
 use crate::{again, clock, files, out};
 
 const NOTES: &str = "\
-A plan names the campaigns of `fuzz`, `experiment` or `suite run`, and cuts them into shards by the indices of their runs.
-Whatever starts a program with a number on some machine runs them, in any order, twice if need be:
+A plan splits the campaigns of `fuzz`, `experiment` or `suite run` into shards by the indices of their runs. Shards run \
+anywhere, in any order, and twice if necessary:
 
   turncoat plan fuzz pbft --runs 2000000
   turncoat shard plan.json K --out results       for each K
   turncoat merge results --db campaign.db
 
-The store is the one that the single command would have written with --db, row for row. All three are run by the same
-program: a plan holds its SHA-256.
+The merged database is exactly what the single command would have written with --db. All three steps need the same program: \
+a plan contains its SHA-256.
 
-With --missing DIR it prints which shards of the plan in DIR are still to be run, a number on each line: those without a
-result, and those whose result cannot be used. Where a violation ends a campaign, nothing after it is needed.
+With --missing DIR it prints the shards of the plan in DIR that are still to run, one number on each line: those without a \
+result, and those whose result cannot be used. Where a violation ends a campaign, the shards after it are not needed.
 
 Example: turncoat plan experiment byzzfuzz-table-2 --runs 100000 --shard-seconds 120
          turncoat plan --missing results";
 
-/// Cut campaigns into shards for many machines
+/// Split campaigns into shards for many machines
 #[derive(clap::Args)]
 #[command(after_help = NOTES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Print the shards that are still to be run, of the plan in this folder
+    /// Print the shards of the plan in this folder that are still to run
     #[arg(long, value_name = "DIR")]
     missing: Option<PathBuf>,
 
-    /// One line of JSON instead
+    /// Print one line of JSON
     #[arg(long, requires = "missing")]
     json: bool,
 }
@@ -77,7 +78,7 @@ struct Seeded<S: clap::Args> {
     #[command(flatten)]
     subject: S,
 
-    /// Where all draws come from, decimal or 0x... [default: 0x5eed]
+    /// The random seed, decimal or 0x... [default: 0x5eed]
     #[arg(long, value_name = "SEED")]
     seed: Option<Seed>,
 }
@@ -102,15 +103,15 @@ struct Cut {
     )]
     file: PathBuf,
 
-    /// Runs of each shard [default: as many as one thread does in --shard-seconds]
-    #[arg(long, value_name = "N", help_heading = "Plan", value_parser = value_parser!(u64).range(1..))]
+    /// Runs of each shard: 1000, 10k [default: as many as one thread does in --shard-seconds]
+    #[arg(long, value_name = "N", help_heading = "Plan", value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     shard_runs: Option<u64>,
 
-    /// How long a shard takes about, with one thread of this machine
+    /// About how long a shard takes on one thread of this machine, in seconds
     #[arg(long, value_name = "S", help_heading = "Plan", default_value_t = 60, value_parser = value_parser!(u64).range(1..=86_400))]
     shard_seconds: u64,
 
-    /// One line of JSON instead of text
+    /// Print one line of JSON
     #[arg(long = "json")]
     to_json: bool,
 }
@@ -130,7 +131,7 @@ pub(crate) fn plan(args: &Args) -> Result<Exit> {
             }
             let Some((task, keys)) = subject.task(None)? else { return Ok(Exit::Clean) };
             if keys.time.is_some() {
-                bail!("a plan is about runs, not about time: say how many with `--runs`, without `--for`");
+                bail!("a plan needs a number of runs: give `--runs` instead of `--for`");
             }
             write(&[task], cut)
         }
@@ -141,7 +142,7 @@ pub(crate) fn plan(args: &Args) -> Result<Exit> {
             write(&args.subject.subject.tasks(args.subject.seed())?, &args.cut)
         }
         (None, Some(folder)) => missing(&Folder::open(folder)?, args.json),
-        (None, None) => bail!("expected campaigns, or --missing"),
+        (None, None) => bail!("name the campaigns to plan, or give --missing"),
     }
 }
 
@@ -162,6 +163,7 @@ fn write(tasks: &[Task], cut: &Cut) -> Result<Exit> {
             Ok((all, most))
         })?;
         if stop.interrupted() {
+            out::log("interrupted: no plan is written");
             return Ok(Exit::Interrupted);
         }
         runs += all;
@@ -176,9 +178,8 @@ fn write(tasks: &[Task], cut: &Cut) -> Result<Exit> {
         out::json("plan", facts)?;
     } else {
         let (program, last) = (again::program(), shards.saturating_sub(1));
-        let campaigns =
-            if campaigns == 1 { "1 campaign".to_owned() } else { format!("{campaigns} campaigns") };
-        out::line(format_args!("{file}: {campaigns}, {runs} runs, shards 0 to {last}"))?;
+        let (campaigns, runs) = (counted(campaigns as u64, "campaign"), counted(runs, "run"));
+        out::line(format_args!("{file}: {campaigns}, {runs}, shards 0 to {last}"))?;
         out::line(format_args!("to run one: {program} shard {file} K --out DIR"))?;
         out::line(format_args!("at the end: {program} merge DIR --db FILE"))?;
     }
@@ -203,7 +204,7 @@ fn rounded(runs: f64) -> u64 {
 
 /// The SHA-256 of this program.
 pub(crate) fn program() -> Result<String> {
-    env::current_exe().and_then(|path| digest_of(&path)).context("cannot read the program's own file")
+    env::current_exe().and_then(|path| digest_of(&path)).context("cannot read this program's own file")
 }
 
 /// Refuses a plan that another program made.
@@ -211,8 +212,8 @@ pub(crate) fn own(plan: &Plan, name: &str) -> Result<()> {
     let ours = program()?;
     if ours != plan.program {
         bail!(
-            "{name} is the plan of another program: its SHA-256 begins with {:.12}, that of this one with {ours:.12}. \
-             Runs of two programs do not go together: run that one, or make a plan with this one",
+            "{name} was made by another program, whose SHA-256 begins with {:.12}; this one's begins with {ours:.12}. \
+             Results of two programs cannot be merged: use that program, or make a new plan with this one",
             plan.program
         );
     }

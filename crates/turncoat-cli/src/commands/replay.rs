@@ -1,14 +1,12 @@
 //! `turncoat replay`: a saved scenario, once more.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::ArgGroup;
 use serde::Serialize;
 use turncoat_core::outcome::{End, Outcome, Property};
-use turncoat_core::scenario::{Expect, Scenario};
+use turncoat_core::scenario::Expect;
 use turncoat_lab::corpus::differences;
 use turncoat_lab::lasso::{self, Proof};
 
@@ -17,19 +15,19 @@ use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::expect::{self, Wanted};
+use crate::named::{Named, Subject};
 use crate::output::Output;
-use crate::rows::Rows;
-use crate::show::{self, Shown};
-use crate::{again, clock, files, out, registry};
+use crate::show::{self, Detail, Shown};
+use crate::{again, clock, out, registry};
 
 const NOTES: &str = "\
-Exits with 1 if a property is violated, 0 if none is, and 3 if the run is not the one that was saved. With
---expect, 0 and 1 change places. A run that is stopped by --timeout shows nothing: the code is 124.
+Exits with 1 if a property is violated, 0 if none is, and 3 if the run differs from the one that was saved. With --expect, \
+0 and 1 are swapped. The code is 124 if --timeout stopped the run.
 
 Example: turncoat replay turncoat-corpus/pbft-agreement-7b1c03aa.toml --trace
-         turncoat replay --bug pbft-java/figure-2 --trace";
+         turncoat replay pbft-java/figure-2 --trace";
 
-/// Run a saved scenario again, and compare with what it showed when it was saved
+/// Run a saved scenario or a known bug again
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -40,29 +38,19 @@ pub(crate) struct Args {
     #[arg(long)]
     trace: bool,
 
-    /// Stop the run after this time: 500ms, 10s, 5m
+    /// Stop the run after this time: 500ms, 10s, 5min
     #[arg(long, value_name = "DURATION", value_parser = clock::duration)]
     timeout: Option<Duration>,
 
-    /// Succeed if there is a violation, and fail if there is none: violation, or violation=PROPERTY
+    /// Succeed if there is a violation and fail if there is none: violation, or violation=PROPERTY
     #[arg(long, value_name = "WHAT", value_parser = expect::parse)]
     expect: Option<Wanted>,
 
     #[command(flatten)]
+    detail: Detail,
+
+    #[command(flatten)]
     output: Output,
-}
-
-/// What to run: a file, or a row of the suite.
-#[derive(clap::Args)]
-#[command(group = ArgGroup::new("scenario").args(["file", "bug"]).required(true))]
-pub(crate) struct Subject {
-    /// A scenario
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// The witness of a known bug: a name from `turncoat list bugs`
-    #[arg(long, value_name = "ID")]
-    pub(crate) bug: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -77,7 +65,7 @@ struct Replayed<'a> {
 }
 
 pub(crate) fn replay(args: &Args) -> Result<Exit> {
-    let (scenario, file) = args.subject.scenario()?;
+    let Named { scenario, file, words, .. } = args.subject.read()?;
     args.output.check()?;
     let stopwatch = Stopwatch::start();
     let in_file = || file.clone();
@@ -92,9 +80,9 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
         runner.watch(&scenario, &mut |_| over()).with_context(in_file)?
     };
     if outcome.end == End::Stopped {
-        let words = format!("out of time: the run was stopped at step {} (--timeout)", outcome.steps);
-        out::log(format_args!("{file}: {words}"));
-        let verdict = Verdict::Broken(words);
+        let why = format!("out of time: the run was stopped at step {} (--timeout)", outcome.steps);
+        out::log(format_args!("{file}: {why}"));
+        let verdict = Verdict::Broken(why);
         args.output.report(&Cases {
             suite: scenario.protocol.name.clone(),
             cases: vec![Case { class: "replay".to_owned(), name: file, verdict }],
@@ -120,7 +108,7 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
         let (expect, proof) = (&scenario.expect, proof.as_ref().and_then(|proof| proof.as_ref().ok()));
         out::json("replay", Replayed { shown: &shown, expect, proof, differs: &differs })?;
     } else {
-        shown.print(&scenario)?;
+        shown.print(&scenario, args.detail)?;
         if let (Some(lasso), Some(Ok(proof))) = (&lasso, &proof) {
             out::line(told(lasso, proof))?;
         }
@@ -128,7 +116,7 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     for difference in &differs {
         out::log(format_args!("diverged: {difference}"));
     }
-    let found = args.found(&outcome);
+    let found = found(&outcome, &words);
     if let Some(unmet) = args.expect.and_then(|expect| expect::unmet(expect, &found)) {
         out::log(unmet);
     }
@@ -146,28 +134,9 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     Ok(cases.exit())
 }
 
-impl Subject {
-    /// The scenario, and the name of its file; one of the two options is there.
-    pub(crate) fn scenario(&self) -> Result<(Scenario, String)> {
-        if let Some(id) = &self.bug {
-            let rows = Rows::embedded();
-            return Ok((rows.bug(id)?.witness, rows.file(id)));
-        }
-        let file = self.file.as_deref().unwrap_or(Path::new(""));
-        Ok((files::read(file)?, file.display().to_string()))
-    }
-}
-
-impl Args {
-    /// The first violation of each property, with the command that shows it again.
-    fn found(&self, outcome: &Outcome) -> BTreeMap<Property, String> {
-        let subject = match (&self.subject.bug, &self.subject.file) {
-            (Some(bug), _) => format!("--bug {bug}"),
-            (None, file) => file.iter().map(|file| file.display().to_string()).collect(),
-        };
-        let replay = format!("{} replay", again::program());
-        let words =
-            |property| Some((property, format!("{}\n{replay} {subject}", outcome.violation(property)?)));
-        Property::ALL.into_iter().filter_map(words).collect()
-    }
+/// The first violation of each property, with the command that shows it again.
+fn found(outcome: &Outcome, words: &str) -> BTreeMap<Property, String> {
+    let replay = format!("{} replay {words}", again::program());
+    let words = |property| Some((property, format!("{}\n{replay}", outcome.violation(property)?)));
+    Property::ALL.into_iter().filter_map(words).collect()
 }

@@ -13,18 +13,18 @@ use crate::rows::Rows;
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
-Says how often each row of each experiment found something, with intervals; compares the rows with a
-baseline; shows how much work it took, what the adversary did, and a run for each kind of violation. The
-page (html) is one file that needs no network.
+Shows how often each row of each experiment found something, with intervals; compares the rows with a baseline; shows how \
+much work it took, what the adversary did, and one run for each kind of violation. The HTML page is a single file that works \
+offline.
 
 Example: turncoat report results.db -o report.html
          turncoat report results.db --scenario 12/1 > found.toml && turncoat replay found.toml --trace";
 
-/// Print what a store of results says: as a page, as text, as tables
+/// Turn a results database into a page, text or tables
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A store, as `--db` of other commands writes it
+    /// A database written by --db of another command
     #[arg(value_name = "DB")]
     store: PathBuf,
 
@@ -32,19 +32,19 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The format [default: by the name of FILE, else md]
+    /// The output format [default: by the name of FILE, else md]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
 
-    /// The row that the others are compared with [default: one called baseline, else random, else naive]
+    /// The row to compare the others with [default: one called baseline, else random, else naive]
     #[arg(long, value_name = "ROW")]
     baseline: Option<String>,
 
-    /// What counts: any, a property, property:rule, bug:ID [default: what the campaigns were run for]
+    /// What counts as found: any, a property, property:rule or bug:ID [default: the target of the campaigns]
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 
-    /// Print the scenario of a kind of violations instead: its numbers are in the report
+    /// Print the scenario of one kind of violation instead; the report has the numbers
     #[arg(long, value_name = "CAMPAIGN/ID", conflicts_with_all = ["output", "format", "baseline", "target"])]
     scenario: Option<KindId>,
 }
@@ -56,11 +56,11 @@ enum Format {
     Html,
     /// Text and tables
     Md,
-    /// One line for each row, all numbers
+    /// One line for each row, with all numbers
     Csv,
     /// Tables for a paper
     Latex,
-    /// All there is
+    /// Everything
     Json,
 }
 
@@ -76,7 +76,7 @@ impl FromStr for KindId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = text.split_once('/').and_then(|(c, id)| Some((c.parse().ok()?, id.parse().ok()?)));
-        let (campaign, id) = parts.ok_or("two numbers are wanted, such as 12/1")?;
+        let (campaign, id) = parts.ok_or("give two numbers, as in 12/1")?;
         Ok(Self { campaign, id })
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn report(args: &Args) -> Result<Exit> {
         Format::Json => serde_json::to_string(&report)?,
     };
     match &args.output {
-        None if format == Format::Md => out::line(text.trim_end())?,
+        None if format == Format::Md => out::markdown(text.trim_end())?,
         None => out::exact(text.trim_end())?,
         Some(path) => {
             files::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))?;

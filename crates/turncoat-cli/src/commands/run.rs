@@ -14,17 +14,18 @@ use turncoat_lab::campaign::{Campaign, Until};
 use crate::campaign::Keys;
 use crate::config::{Config, Given, Source};
 use crate::exit::Exit;
+use crate::out::Tone;
 use crate::setup::{Engine, Setup, Start};
-use crate::show::{self, Shown};
+use crate::show::{self, Detail, Shown};
 use crate::{again, files, out};
 
 const NOTES: &str = "\
-Without a strategy the run is free of faults. With the same options, seed and strategy, `run --index I` is run
-I of `turncoat fuzz`. turncoat.toml and the environment say what options do not, as for `fuzz`.
+Without a strategy the run has no faults. With the same options, seed and strategy, `run --index I` is run I of \
+`turncoat fuzz`. As for `fuzz`, turncoat.toml and environment variables supply what the options leave out.
 
 Example: turncoat run pbft --strategy byzzfuzz --index 3 --trace";
 
-/// Run a protocol once, and show what happens
+/// Run a protocol once and show what happens
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -35,15 +36,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     setup: Setup,
 
-    /// Who draws the scenario: a name from `turncoat list strategies` [default: none]
+    /// How the scenario is generated: a name from `turncoat list strategies` [default: none]
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
-    /// The campaign's seed, decimal or 0x... [default: 0x5eed]
+    /// The random seed of the campaign, decimal or 0x... [default: 0x5eed]
     #[arg(long, value_name = "SEED")]
     seed: Option<Seed>,
 
-    /// Which run of the campaign
+    /// Which run of the campaign, from 0
     #[arg(long, value_name = "I", default_value_t = 0)]
     index: u64,
 
@@ -51,11 +52,14 @@ pub(crate) struct Args {
     #[arg(long)]
     trace: bool,
 
-    /// Write the run as a scenario whose scheduler is a script of its events
+    /// Write the run to a scenario file, as a script of its events
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// JSON lines; the last one is the outcome
+    #[command(flatten)]
+    detail: Detail,
+
+    /// Print JSON lines; the last one is the outcome
     #[arg(long)]
     json: bool,
 
@@ -108,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.json {
         out::json("run", Indexed { campaign: seed, index: args.index, shown: &shown })?;
     } else {
-        shown.print(&scenario)?;
+        shown.print(&scenario, args.detail)?;
     }
     if let Some(path) = &args.record {
         record(path, &prepared.entry, &scenario, &outcome, recording)?;
@@ -128,7 +132,7 @@ fn record(
     // The file promises what the script does, which is what the run did if the recording is complete.
     let again = entry.runner().execute(&script)?;
     if again.diverged.is_some() || again.fingerprint != outcome.fingerprint {
-        out::log("warning: the script does not lead to the same outcome as the run");
+        out::complain(Tone::Warning, "warning", "the script does not lead to the same outcome as the run");
     }
     files::write(path, &[], &script, again.violations.first(), again.fingerprint)?;
     out::log(format_args!("{} replay {}", again::program(), path.display()));

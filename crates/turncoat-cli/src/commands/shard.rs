@@ -12,6 +12,7 @@ use turncoat_lab::store::Spell;
 use crate::clock::Stopwatch;
 use crate::commands::plan::own;
 use crate::exit::Exit;
+use crate::numbers::counted;
 use crate::out;
 use crate::progress::Progress;
 use crate::setup::Engine;
@@ -19,16 +20,15 @@ use crate::stop::Stop;
 use crate::task::Task;
 
 const NOTES: &str = "\
-Writes one file to the folder, under a temporary name first, so that it is there and complete or not there. Its name has
-the number of the shard and the digest of its content: a shard that is run twice comes to the same file. The folder gets
-a copy of the plan, for `turncoat merge` and `turncoat plan --missing`. Machines may share it, or each has its own and the
-files are brought together later.
+Writes one file to the folder, either completely or not at all. Its name has the number of the shard and a digest of its \
+content, so running a shard twice gives the same file. The folder gets a copy of the plan, for `turncoat merge` and \
+`turncoat plan --missing`. Machines can share the folder, or each can have its own and you collect the files later.
 
 Exits with 0 if nothing was found, and 1 if a run violates a property.
 
 Example: turncoat shard plan.json 0 --out results";
 
-/// Run one shard of a plan, and write what comes of it to a folder
+/// Run one shard of a plan
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(..=1024))]
     jobs: u16,
 
-    /// One line of JSON instead of text
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -82,7 +82,7 @@ pub(crate) fn shard(args: &Args) -> Result<Exit> {
     progress.clear();
     let summary = summary?;
     if stop.interrupted() {
-        out::log("interrupted: half a shard is no result, so nothing is written");
+        out::log("interrupted: a shard is written only when it is complete, so nothing is written");
         return Ok(Exit::Interrupted);
     }
     let spell = Spell { seconds: clock.seconds(), jobs };
@@ -94,7 +94,7 @@ pub(crate) fn shard(args: &Args) -> Result<Exit> {
         let facts = json!({ "shard": args.shard, "file": file, "runs": runs, "violating": violating, "ended": ended });
         out::json("shard", facts)?;
     } else {
-        out::line(format_args!("{}: {runs} runs, {violating} violating", file.display()))?;
+        out::line(format_args!("{}: {}, {violating} violating", file.display(), counted(runs, "run")))?;
     }
     Ok(if violating > 0 { Exit::Violation } else { Exit::Clean })
 }

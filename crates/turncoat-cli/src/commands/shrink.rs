@@ -12,25 +12,28 @@ use turncoat_lab::shrink::{self, Budget, EXECUTIONS, Keep, Shrunk, Size, Step, S
 
 use crate::clock::{self, Stopwatch};
 use crate::exit::Exit;
+use crate::named::{Named, Subject};
+use crate::numbers::counted;
+use crate::out::Tone;
+use crate::show::row;
 use crate::stop::Stop;
 use crate::{files, out, registry};
 
 const NOTES: &str = "\
-Cuts faults, requests, steps of a script and keys, narrows what is left, and looks for a plain scheduler with few late
-messages, as long as the same rule of the same property is violated. Nobody lies who may not lie before. Shrinking the
-result again changes nothing, unless the budget ended it.
+Removes faults, requests, steps of a script and keys, narrows what is left, and looks for a plain scheduler with a few late \
+messages, as long as the same rule of the same property is violated. No other replica becomes Byzantine. Shrinking the result \
+again changes nothing, unless the budget ran out.
 
 Example: turncoat shrink turncoat-corpus/pbft-agreement-7b1c03aa.toml";
 
-/// Make a saved violation smaller
+/// Make a scenario that violates a property smaller
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
-    /// A scenario that violates a property
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    subject: Subject,
 
-    /// Where to write the result [default: FILE with .min.toml]
+    /// Where to write the result [default: FILE, or the bug's name, with .min.toml]
     #[arg(short, long, value_name = "OUT")]
     out: Option<PathBuf>,
 
@@ -38,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = What::Same, value_name = "same|any")]
     keep: What,
 
-    /// Stop after this time with what there is: 500ms, 10s, 5m
+    /// Stop after this time and keep the smallest so far: 500ms, 10s, 5min
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = clock::duration)]
     budget: Duration,
 
@@ -62,7 +65,7 @@ pub(crate) struct Automatic {
     #[arg(long)]
     no_shrink: bool,
 
-    /// Shrink each violation for this time at the most
+    /// Spend at most this time on shrinking each violation
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = clock::duration)]
     shrink_budget: Duration,
 }
@@ -94,33 +97,32 @@ impl Report {
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { before, after, seconds, .. } = self;
-        let words = [
-            ("events", before.events, after.events),
-            ("faults", before.faults as u64, after.faults as u64),
-            ("steps of a script", before.actions as u64, after.actions as u64),
-            ("requests", before.requests.into(), after.requests.into()),
-            ("lines", before.lines as u64, after.lines as u64),
+        let sizes = [
+            ("event", before.events, after.events),
+            ("fault", before.faults as u64, after.faults as u64),
+            ("scripted step", before.actions as u64, after.actions as u64),
+            ("request", before.requests.into(), after.requests.into()),
+            ("line", before.lines as u64, after.lines as u64),
         ];
         // What was left to chance before may take more words to be said.
-        let words = words.into_iter().filter(|&(_, before, after)| after <= before && before > 0);
-        let words = words.map(|(name, before, after)| match before == after {
-            true => format!("{after} {name}"),
-            false => format!("{before} to {after} {name}"),
-        });
-        write!(f, "shrunk: {}", words.collect::<Vec<_>>().join(", "))?;
-        let why = match self.stopped {
-            Stopped::Fixpoint => "nothing more to cut",
-            Stopped::Budget => "the budget is used up",
+        let smaller = sizes.into_iter().filter(|(_, before, after)| after < before);
+        let smaller = smaller.map(|(thing, before, after)| format!("{} to {after}", counted(before, thing)));
+        let smaller = smaller.collect::<Vec<_>>().join(", ");
+        let words = match (smaller.is_empty(), self.stopped) {
+            (true, Stopped::Fixpoint) => "already as small as it gets".to_owned(),
+            (true, Stopped::Budget) => "nothing smaller was found in time".to_owned(),
+            (false, Stopped::Fixpoint) => format!("{smaller}; nothing more to cut"),
+            (false, Stopped::Budget) => format!("{smaller}; the time for shrinking is used up"),
         };
-        write!(f, " ({seconds:.1} s, {why})")
+        write!(f, "{words} ({seconds:.1} s)")
     }
 }
 
 pub(crate) fn shrink(args: &Args) -> Result<Exit> {
-    let scenario = files::read(&args.file)?;
-    let in_file = || args.file.display().to_string();
+    let Named { scenario, file, words, .. } = args.subject.read()?;
+    let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
-    let target = args.out.clone().unwrap_or_else(|| beside(&args.file));
+    let target = args.out.clone().unwrap_or_else(|| smaller(&words));
     let stop = Stop::on_interrupt()?;
     stop.after(args.budget);
     let budget = Budget { executions: EXECUTIONS, stop: stop.flag() };
@@ -151,16 +153,27 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
         }
         out::json("shrunk", Line { file: &target, violation, report: &report })?;
     } else {
-        out::line(&report)?;
-        out::line(violation)?;
-        out::line(format_args!("  saved as {}", target.display()))?;
+        out::toned(
+            Tone::Bad,
+            violation.headline(),
+            format_args!(" at step {}: {}", violation.step, violation.words()),
+        )?;
+        row("shrunk", &report)?;
+        row("saved as", target.display())?;
+    }
+    if stop.interrupted() {
+        out::log("interrupted: this is the smallest scenario found so far");
     }
     Ok(if stop.interrupted() { Exit::Interrupted } else { Exit::Clean })
 }
 
-/// `a/b.toml` becomes `a/b.min.toml`.
-fn beside(file: &Path) -> PathBuf {
-    file.with_extension("min.toml")
+/// `a/b.toml` becomes `a/b.min.toml`, and the bug `a/b` becomes `b.min.toml`.
+fn smaller(words: &str) -> PathBuf {
+    let path = Path::new(words);
+    match words.ends_with(".toml") || path.exists() {
+        true => path.with_extension("min.toml"),
+        false => PathBuf::from(format!("{}.min.toml", words.rsplit('/').next().unwrap_or(words))),
+    }
 }
 
 /// Shrinks what was found, for some time; what cannot be shrunk stays as it is, and so do these settings.

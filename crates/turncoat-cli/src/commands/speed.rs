@@ -17,7 +17,7 @@ use crate::show::row;
 use crate::stop::Stop;
 use crate::{out, registry};
 
-/// Measure how fast this machine runs PBFT, without faults and under ByzzFuzz
+/// Measure how fast this machine runs simulations
 #[derive(clap::Args)]
 #[command(after_help = "Example: turncoat speed --seconds 5 --json")]
 pub(crate) struct Args {
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u16).range(1..=3600))]
     seconds: u16,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

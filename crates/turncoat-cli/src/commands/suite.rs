@@ -11,18 +11,19 @@ use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::commands::{detect, hunt};
 use crate::exit::Exit;
+use crate::out::Tone;
 use crate::output::Output;
 use crate::rows::Rows;
 use crate::{again, out, registry};
 
 const NOTES: &str = "\
-A row is a scenario, the witness, with a table [bug] that says what it is. It holds if the witness violates the
-property of the row and carries out its script, and the controls, protocols without the bug, violate nothing.
-Exits with 0 if all rows hold, and 1 if one does not.
+Each known bug is a scenario that shows it, the witness, with a table [bug] that describes it. It is as described if the \
+witness violates the bug's property and follows its script, and the controls (protocols without the bug) violate nothing. \
+Exits with 0 if all bugs are as described, and 1 if one is not.
 
 Example: turncoat suite verify pbft-java/figure-2";
 
-/// Look after the suite of known bugs, and search for them
+/// Verify the known bugs, and measure how strategies find them
 #[derive(clap::Args)]
 #[command(after_help = "Example: turncoat suite verify", arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -37,15 +38,15 @@ enum Command {
     Hunt(hunt::Args),
 }
 
-/// Run the witness of each bug, on the protocol that has it and on its controls
+/// Run the witness of each known bug, and its controls
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 struct Verify {
-    /// Names from `turncoat list bugs`, or `pbft-java` for all that begin so; all of them where left out
+    /// Ids from `turncoat list bugs`, or the first part, as in pbft-java, for all that begin with it [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
-    /// Take the rows from a folder of files PROTOCOL/NAME.toml
+    /// Read the bugs from a folder of files PROTOCOL/NAME.toml
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
@@ -77,7 +78,7 @@ fn verify(args: &Verify) -> Result<Exit> {
             out::json("row", json!({ "id": id, "ok": wrong.is_empty(), "wrong": wrong }))?;
         } else {
             let verdict = if wrong.is_empty() { "ok".to_owned() } else { wrong.join("; ") };
-            out::line(format_args!("{id:width$}  {verdict}"))?;
+            out::hung(format_args!("{id:width$}  "), verdict)?;
         }
     }
     let ok = judged.iter().filter(|(_, wrong)| wrong.is_empty()).count();
@@ -85,7 +86,11 @@ fn verify(args: &Verify) -> Result<Exit> {
     if args.output.json() {
         out::json("suite", json!({ "rows": rows, "ok": ok }))?;
     } else {
-        out::line(format_args!("{ok} of {rows} rows hold"))?;
+        out::toned(
+            if ok == rows { Tone::Good } else { Tone::Bad },
+            format_args!("{ok} of {rows} rows hold"),
+            "",
+        )?;
     }
     let cases = Cases {
         suite: "suite".to_owned(),

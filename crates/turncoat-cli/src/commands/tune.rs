@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow, bail};
-use clap::{ArgGroup, value_parser};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ArgGroup;
 use serde_json::json;
 use turncoat_core::outcome::Property;
 use turncoat_core::rng::run_seed;
@@ -13,27 +13,27 @@ use turncoat_lab::stats::Rate;
 use turncoat_lab::tune::{Sweep, better_half, points, ranking, rungs};
 
 use crate::exit::Exit;
-use crate::out;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::setup::{Prepared, Setup, Start};
 use crate::task::{Label, Task};
+use crate::{numbers, out, registry};
 
 const NOTES: &str = "\
-Tries every combination of the values, N runs each, and prints them by rate with 95 % intervals (Wilson). The column
-`as good?` is the chance of such a distance to the best if the two were equal: Fisher's test, corrected by Holm for all
-combinations. The best is then run on draws of its own, since whoever wins among many was lucky too.
+Tries every combination of the values, N runs each, and prints them by rate with 95 % intervals (Wilson). The column \
+`as good?` is the p-value of the difference to the best: Fisher's test, with Holm's correction for all combinations. The best \
+is then run once more with fresh seeds, since the winner among many was also lucky.
 
-With --halving all combinations get a few runs, then the better half twice as many, and so on until the last two have
-N: faster, but what was given up early has wide intervals.
+With --halving all combinations get a few runs, then the better half twice as many, and so on until the last two have N. That \
+is faster, but combinations that were dropped early have wide intervals.
 
-JSON has the best combination first, and the winner on draws of its own last.
+JSON has the best combination first, and the winner with fresh seeds last.
 
 Example: turncoat tune pbft-java --sweep c=0,1,2 --sweep d=0,1,2 --find agreement
          turncoat tune --bug pbft-java/figure-2 --sweep c=1,2 --sweep r=4,8,16 --runs 20000 --halving";
 
-/// Try parameters of a strategy, and say which find most
+/// Find the parameters with which a strategy finds most
 #[derive(clap::Args)]
 #[command(after_help = NOTES, group = ArgGroup::new("subject").args(["protocol", "bug"]).required(true))]
 pub(crate) struct Args {
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PROTO")]
     protocol: Option<String>,
 
-    /// A known bug to search for: a name from `turncoat list bugs`
+    /// A known bug to search for, from `turncoat list bugs`
     #[arg(long, value_name = "ID")]
     bug: Option<String>,
 
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 
-    /// Values to try of one of its parameters
+    /// The values to try for one of its parameters
     #[arg(long, value_name = "PARAMETER=VALUE,..", required = true)]
     sweep: Vec<String>,
 
@@ -57,11 +57,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PROPERTY")]
     find: Option<String>,
 
-    /// Runs of each combination
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=i64::MAX as u64))]
+    /// Runs of each combination: 1000, 20k
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     runs: u64,
 
-    /// Give up the worse half again and again
+    /// Drop the worse half again and again
     #[arg(long)]
     halving: bool,
 
@@ -97,9 +97,7 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
     let prepared = args.setup.prepare(start, Some(&strategy))?;
     let target = match args.find.as_deref() {
         Some("any") => None,
-        Some(name) => {
-            Some(name.parse::<Property>().map_err(|error| anyhow!("`--find {name}`: {error}, any"))?)
-        }
+        Some(name) => Some(registry::property(name).with_context(|| format!("`--find {name}`"))?),
         None => bug.as_ref().map(|bug| bug.facts.property),
     };
     let searchers: Vec<Searcher> =
@@ -221,17 +219,17 @@ fn print_json(tried: &[Tried], alone: Rate) -> Result<()> {
 }
 
 fn print(tried: &[Tried], alone: Rate) -> Result<()> {
-    out::line("| | found | runs | rate, 95 % interval | as good? |\n|---|---|---|---|---|")?;
+    let mut table = "| | found | runs | rate, 95 % interval | as good? |\n|---|---|---|---|---|".to_owned();
     for (place, Tried { searcher, rate, p }) in tried.iter().enumerate() {
         let as_good = match p {
             None if place == 0 => "the best".to_owned(),
-            None => "given up".to_owned(),
+            None => "dropped".to_owned(),
             Some(p) if *p < 0.001 => "p < 0.001".to_owned(),
             Some(p) => format!("p = {p:.3}"),
         };
         let (label, found, runs) = (searcher.label(), rate.hits, rate.runs);
-        out::line(format_args!("| {label} | {found} | {runs} | {rate} | {as_good} |"))?;
+        table += &format!("\n| {label} | {found} | {runs} | {rate} | {as_good} |");
     }
     let (label, found, runs) = (tried[0].searcher.label(), alone.hits, alone.runs);
-    Ok(out::line(format_args!("\n{label} on draws of its own: {found} of {runs}, {alone}"))?)
+    Ok(out::markdown(&format!("{table}\n\n{label} with fresh seeds: {found} of {runs}, {alone}"))?)
 }

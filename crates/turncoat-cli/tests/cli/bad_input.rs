@@ -24,15 +24,36 @@ fn refused_file(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_the_nearest_and_all() {
-    refused_args("fuzz pbtf", &["no protocol `pbtf`", "did you mean `pbft`?", "pbft-classic"]);
-    refused_args("run raft", &["no protocol `raft`", "There are: pbft"]);
-    refused_args("fuzz pbft --strategy byzfuzz", &["no strategy `byzfuzz`", "`byzzfuzz`?", "random"]);
-    refused_args("fuzz pbft --scheduler tmied", &["no scheduler `tmied`", "`timed`?", "fifo"]);
+fn an_unknown_name_is_answered_with_the_nearest() {
+    refused_args("fuzz pbtf", &["no protocol `pbtf`", "did you mean `pbft`?", "`turncoat list protocols`"]);
+    refused_args("fuzz PBFT", &["no protocol `PBFT`", "did you mean `pbft`?"]);
+    refused_args("run raft", &["no protocol `raft`", "`turncoat list protocols` shows all"]);
+    refused_args(
+        "fuzz pbft --strategy byzfuzz",
+        &["no strategy `byzfuzz`", "`byzzfuzz`?", "`turncoat list strategies`"],
+    );
+    refused_args("fuzz pbft --scheduler tmied", &["no scheduler `tmied`", "`timed`?"]);
     refused_args("run pbft --scheduler script", &["no scheduler `script`", "fifo, timed, sync, async"]);
-    refused_args("fuzz pbft --with no-such-flag", &["no flag of pbft `no-such-flag`", "There are:"]);
+    refused_args(
+        "fuzz pbft --with no-such-flag",
+        &["no flag of pbft `no-such-flag`", "`turncoat list flags pbft` shows all"],
+    );
     refused_args("list flags pbtf", &["did you mean `pbft`?"]);
     refused_args("list bogs", &["bogs", "bugs", "protocols"]);
+    refused_args(
+        "fuzz pbft-java/figure-2",
+        &["is a known bug, not a protocol", "`--bug pbft-java/figure-2`"],
+    );
+    refused_args(
+        "explain pbft-java/figur-2",
+        &["did you mean `pbft-java/figure-2`?", "`turncoat list bugs`"],
+    );
+    refused_args("explain nonsense", &["no file `nonsense`, and no bug `nonsense`"]);
+    refused_args("shrink figure-2", &["did you mean `pbft-java/figure-2`?"]);
+    refused_args(
+        "tune pbft --sweep c=1 --find agrement",
+        &["`--find agrement`", "did you mean `agreement`?"],
+    );
     refused_args("fuzz --bug pbft/no-such-bug", &["no bug `pbft/no-such-bug`", "turncoat list bugs"]);
     refused_args("replay --bug pbft/no-such-bug", &["no bug `pbft/no-such-bug`", "turncoat list bugs"]);
 }
@@ -40,12 +61,15 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
 #[test]
 fn a_parameter_that_the_strategy_does_not_have_is_refused() {
     let byzzfuzz = "fuzz pbft --strategy byzzfuzz --set";
-    refused_args(&format!("{byzzfuzz} q=1"), &["no parameter of byzzfuzz `q`", "There are: c, d, r"]);
+    refused_args(
+        &format!("{byzzfuzz} q=1"),
+        &["no parameter of byzzfuzz `q`", "`turncoat list strategies` shows all"],
+    );
     refused_args(&format!("{byzzfuzz} scop=any"), &["did you mean `scope`?"]);
     refused_args(&format!("{byzzfuzz} c=many"), &["c=many", "whole number"]);
     refused_args(&format!("{byzzfuzz} scope=huge"), &["scope=huge", "small"]);
-    refused_args("run pbft --set c=1", &["no parameter of none `c`", "There are: none"]);
-    refused_args("fuzz pbft --set q=1", &["no parameter of portfolio `q`", "There are: liars"]);
+    refused_args("run pbft --set c=1", &["no parameter of none `c`", "--strategy byzzfuzz"]);
+    refused_args("fuzz pbft --set q=1", &["no parameter of portfolio `q`", "list strategies"]);
     refused_args("fuzz pbft --set c=1", &["no parameter of portfolio `c`", "--strategy byzzfuzz"]);
 }
 
@@ -118,7 +142,10 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
     refused_args("fuzz pbft --seed 0x123456789abcdef01", &["64-bit"]);
     refused_args("fuzz pbft --for 10", &["10", "10s"]);
     refused_args("fuzz pbft --for soon", &["soon", "500ms"]);
-    refused_args("fuzz pbft --runs -1", &["-1"]);
+    for runs in ["-1", "ten", "1.5", "10x", "1e30"] {
+        refused_args(&format!("fuzz pbft --runs {runs}"), &[runs, "10k", "1e6"]);
+    }
+    refused_args("check pbft --runs 0", &["0", "at least 1"]);
     refused_args("fuzz pbft -j many", &["many"]);
     refused_args("fuzz pbft --until later", &["later", "first, never"]);
     refused_args("speed --seconds 0", &["0"]);
@@ -127,7 +154,7 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
 #[test]
 fn a_command_line_that_is_not_complete_is_refused() {
     refused_args("fuzz", &["no protocol", "turncoat fuzz pbft"]);
-    refused_args("replay", &["<FILE|--bug <ID>>"]);
+    refused_args("replay", &["<FILE|BUG|--bug <ID>>"]);
     refused_args("fuzz pbft --bug pbft/any", &["PROTO", "cannot be used with", "--bug"]);
     refused_args("replay any.toml --bug pbft/any", &["FILE", "cannot be used with", "--bug"]);
     refused_args("run --bug pbft/any", &["--bug"]);
@@ -192,6 +219,20 @@ fn a_malformed_file_is_refused_with_the_line() {
     refused_file(&OVER_BUDGET.replace("\"pbft\"", "\"pbtf\""), &["did you mean `pbft`?"]);
     let expect = format!("{OVER_BUDGET}[expect]\nproperty = \"aggreement\"\nfingerprint = 1\n");
     refused_file(&expect, &["expect.property", "did you mean `agreement`?"]);
+}
+
+/// `[protocol]` takes whatever keys its protocol has, so a misspelled `name` is not an unknown key there.
+#[test]
+fn a_misspelled_name_is_named() {
+    refused_file("schema = 1\n[protocol]\nnam = \"pbft\"\n", &["line 3", "has no `name`, only `nam`"]);
+    refused_file("schema = 1\n[protocol]\n", &["[protocol] has no `name`"]);
+    for table in ["protocol", "strategy"] {
+        let folder = Folder::new();
+        let other = if table == "strategy" { "[protocol]\nname = \"pbft\"\n" } else { "" };
+        folder.write("turncoat.toml", &format!("schema = 1\n[{table}]\nnam = \"pbft\"\n{other}"));
+        let words = ["turncoat.toml:3", &format!("no key of [{table}] `nam`: did you mean `name`?")];
+        refused(&folder, &["fuzz"], &words);
+    }
 }
 
 #[test]

@@ -37,5 +37,5 @@ fn an_engine_beside_its_model_decides_the_same() {
 fn two_that_have_nothing_in_common_are_refused() {
     let Ran { code, err, .. } = Folder::new().turncoat("beside pbft malachite");
     assert_eq!(code, 2);
-    assert!(err.contains("no kind of message in common"), "{err}");
+    assert!(err.contains("no message kind in common"), "{err}");
 }

@@ -132,7 +132,7 @@ fn a_table_in_a_store_is_printed_again_without_a_run() {
     assert_eq!(again.out, first.out);
     let refused = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("go on with --resume"), "{}", refused.err);
+    assert!(refused.err.contains("continue with --resume"), "{}", refused.err);
 }
 
 #[test]

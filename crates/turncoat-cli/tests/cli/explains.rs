@@ -115,7 +115,7 @@ fn another_run_than_the_one_saved_is_a_divergence() {
 #[test]
 fn what_is_no_scenario_is_an_error() {
     let nothing = turncoat("explain");
-    assert!(nothing.code == 2 && nothing.err.contains("<FILE|--bug <ID>>"), "{}", nothing.err);
+    assert!(nothing.code == 2 && nothing.err.contains("<FILE|BUG|--bug <ID>>"), "{}", nothing.err);
     let missing = turncoat("explain missing.toml");
     assert!(missing.code == 2 && missing.err.contains("cannot read missing.toml"), "{}", missing.err);
     let unknown = turncoat("explain --bug figure-2");

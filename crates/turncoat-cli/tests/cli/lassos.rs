@@ -5,9 +5,9 @@ use super::{DOOMED, Folder, turncoat};
 #[test]
 fn a_proof_is_saved_and_checked_when_it_is_replayed() {
     let folder = Folder::new();
-    let ran = folder.turncoat("lasso --bug hotstuff-two-phase/sticky --save stuck.toml");
+    let ran = folder.turncoat("lasso hotstuff-two-phase/sticky --save stuck.toml");
     assert_eq!(ran.code, 1, "{}", ran.err);
-    assert!(ran.out.contains("repeat for ever"), "{}", ran.out);
+    assert!(ran.out.contains("repeat forever"), "{}", ran.out);
     let again = folder.turncoat("replay stuck.toml");
     assert_eq!(again.code, 1, "{}", again.err);
     assert!(again.out.contains(ran.out.trim_end()), "{}\n{}", again.out, ran.out);
@@ -19,7 +19,7 @@ fn a_proof_is_saved_and_checked_when_it_is_replayed() {
 #[test]
 fn a_proof_that_was_changed_does_not_repeat() {
     let folder = Folder::new();
-    folder.turncoat("lasso --bug hotstuff-two-phase/sticky --save stuck.toml");
+    folder.turncoat("lasso hotstuff-two-phase/sticky --save stuck.toml");
     let good = folder.read("stuck.toml");
     for (before, after, words) in [
         ("class = \"benign\"", "class = \"adversarial\"", "expect.lasso: it is benign"),
@@ -41,7 +41,7 @@ fn what_is_no_proof_says_why() {
     folder.write("doomed.toml", DOOMED);
     let ran = folder.turncoat("lasso doomed.toml --save proof.toml");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.starts_with("nobody knows whether it terminates: "), "{}", ran.out);
+    assert!(ran.out.starts_with("unknown whether it terminates: "), "{}", ran.out);
     assert!(ran.err.contains("proof.toml is not written"), "{}", ran.err);
     assert!(!folder.path().join("proof.toml").exists());
 

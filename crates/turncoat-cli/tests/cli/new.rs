@@ -88,7 +88,7 @@ fn a_new_crate_depends_on_other_sources_if_told_so() {
 fn what_cannot_be_a_crate_is_refused_and_nothing_is_written() {
     let folder = Folder::new();
     for name in ["Demo", "2demo", "a/b", "..", "de mo", "démo", "-demo", ""] {
-        refused(&folder, &["new", "--", name], &["is no name for a crate", "small letters"]);
+        refused(&folder, &["new", "--", name], &["cannot name a crate", "lower-case letters"]);
     }
     refused(&folder, &["new", "match"], &["`match`", "Rust", "`my-match`"]);
     refused(&folder, &["new", "turncoat"], &["`turncoat`", "`my-turncoat`"]);
@@ -97,6 +97,6 @@ fn what_cannot_be_a_crate_is_refused_and_nothing_is_written() {
     refused(&folder, &["new", "demo", "--path", ".", "--git", "x"], &["--git"]);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     folder.write("demo", "mine");
-    refused(&folder, &["new", "demo"], &["there is a `demo` already"]);
+    refused(&folder, &["new", "demo"], &["`demo` exists already"]);
     assert_eq!(folder.read("demo"), "mine");
 }

@@ -125,3 +125,43 @@ fn a_scenario_has_no_power_over_the_terminal_or_the_ci() {
         );
     }
 }
+
+/// The id is what tables print and what people type.
+#[test]
+fn a_known_bug_is_named_where_a_file_is() {
+    let folder = Folder::new();
+    let same = |command: &str| {
+        let by_option = folder.turncoat(&format!("{command} --bug pbft-java/figure-2"));
+        let ran = folder.turncoat(&format!("{command} pbft-java/figure-2"));
+        assert_eq!((ran.code, &ran.err), (by_option.code, &by_option.err));
+        ran.out
+    };
+    assert!(same("replay").starts_with("agreement violated at step 48: in slot 2 p2 decided "));
+    assert!(same("lasso").starts_with("it terminates"));
+    assert!(
+        folder.turncoat("explain pbft-java/figure-2").out.contains("Matches known bug pbft-java/figure-2")
+    );
+    let ran = folder.turncoat("shrink pbft-java/figure-2");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(folder.turncoat("replay figure-2.min.toml").code, 1);
+    let ran = folder.turncoat("corpus add pbft-java/figure-2 --no-shrink");
+    assert!(
+        ran.out.starts_with("pbft-java/figure-2: added as turncoat-corpus/pbft-"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    // A file of that name comes first.
+    folder.write("pbft-java/figure-2", "schema = 1\n[protocol]\nname = \"pbft\"\n");
+    assert_eq!(folder.turncoat("replay pbft-java/figure-2").code, 0);
+}
+
+#[test]
+fn all_figures_of_a_run_are_there_on_demand() {
+    let folder = Folder::new();
+    let short = folder.turncoat("replay pbft-java/figure-2").out;
+    let long = folder.turncoat("replay pbft-java/figure-2 -v").out;
+    for words in ["\n  events ", "\n  adversary ", "\n  fingerprint  0x"] {
+        assert!(long.contains(words) && !short.contains(words), "{words}: {short}\n{long}");
+    }
+}

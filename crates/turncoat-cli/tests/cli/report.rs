@@ -62,7 +62,7 @@ fn a_kind_of_violations_is_replayed_from_the_report() {
     let replay = folder.turncoat("replay found.toml");
     assert_eq!(replay.code, 1, "{}{}", replay.out, replay.err);
     refused(&folder, &["report", "results.db", "--scenario", "1/999"], &["no kind of violations 1/999"]);
-    refused(&folder, &["report", "results.db", "--scenario", "one"], &["such as 12/1"]);
+    refused(&folder, &["report", "results.db", "--scenario", "one"], &["as in 12/1"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn rows_are_compared_with_one_of_them() {
     let wrong = ["compare", "results.db", "--baseline", "random", "--target", "valdity"];
     refused(&folder, &wrong, &["valdity", "validity", "bug:ID"]);
     let wrong = ["compare", "results.db", "--baseline", "radnom"];
-    refused(&folder, &wrong, &["no row `radnom`", "did you mean `random`?", "byzzfuzz"]);
+    refused(&folder, &wrong, &["no row `radnom`", "did you mean `random`?"]);
     refused(&folder, &["compare", "results.db", "--baseline", "random", "--alpha", "5"], &["--alpha 5"]);
     refused(&folder, &["compare", "results.db"], &["--baseline"]);
 }

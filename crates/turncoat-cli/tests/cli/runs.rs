@@ -31,7 +31,8 @@ fn the_size_of_the_cluster_follows_from_what_is_given() {
     let size = |args| {
         let ran = turncoat(&format!("run pbft {args}"));
         assert_eq!(ran.code, 0, "{}", ran.err);
-        ran.out.lines().next().unwrap_or_default().split(", clients").next().unwrap_or_default().to_owned()
+        assert!(ran.out.starts_with("no violation\n"), "the verdict is first: {}", ran.out);
+        ran.out.lines().nth(1).unwrap_or_default().split(", 1 client").next().unwrap_or_default().to_owned()
     };
     assert_eq!(size(""), "pbft, n = 4, f = 1");
     assert_eq!(size("-f 2"), "pbft, n = 7, f = 2");

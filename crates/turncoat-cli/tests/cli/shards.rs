@@ -39,7 +39,10 @@ fn a_campaign_in_shards_is_the_campaign() {
     assert_eq!(run_missing(&folder), [1; 4], "each finds something");
     let merged = folder.turncoat("merge results --db m.db --verify");
     assert_eq!((merged.code, merged.err.as_str()), (0, ""));
-    assert_eq!(merged.out, "m.db: 500 runs, 4 shards added\n5 runs were executed again, and are the same\n");
+    assert_eq!(
+        merged.out,
+        "m.db: 500 runs, 4 shards added\nverified: 5 runs executed again with the same result\n"
+    );
     assert!(
         folder.turncoat("merge results --db m.db --json").json()["missing"]
             .as_array()
@@ -115,11 +118,7 @@ fn what_cannot_be_used_is_named() {
         "{}",
         merged.err
     );
-    assert!(
-        merged.out.contains("0 runs") && merged.out.contains("1 shards are still to be run"),
-        "{}",
-        merged.out
-    );
+    assert!(merged.out.contains("0 runs") && merged.out.contains("1 shard still to run"), "{}", merged.out);
     assert_eq!(folder.turncoat("plan --missing results").out, "0\n");
     // A plan of an older program.
     let text = folder.read("plan.json");

@@ -48,7 +48,11 @@ fn shrinking_says_what_it_cut_and_shrinking_again_changes_nothing() {
     let file = ran.json()["first"]["agreement"]["file"].as_str().expect("a path").to_owned();
     let ran = folder.turncoat(&format!("shrink {file} -o small.toml --budget 60s"));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("\nshrunk: ") && ran.out.contains("nothing more to cut)"), "{}", ran.out);
+    assert!(
+        ran.out.contains("\n  shrunk       ") && ran.out.contains("; nothing more to cut ("),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains("\nagreement violated at step "), "{}", ran.out);
     assert_eq!(folder.turncoat("replay small.toml").code, 1);
 

@@ -11,7 +11,7 @@ fn a_campaign_goes_on_where_it_stopped() {
     assert_eq!(first.code, 0, "{}", first.err);
     let refused = folder.turncoat("fuzz pbft --runs 500 --db runs.db");
     assert_eq!(refused.code, 2);
-    let text = "runs.db has 300 runs of this campaign: go on with --resume, or give another file";
+    let text = "runs.db has 300 runs of this campaign already: continue with --resume, or give another file";
     assert!(refused.err.contains(text), "{}", refused.err);
     let resumed = folder.turncoat("fuzz pbft --runs 500 --db runs.db --resume --json");
     let whole = folder.turncoat("fuzz pbft --runs 500 --json");

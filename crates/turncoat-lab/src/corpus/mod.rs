@@ -176,5 +176,8 @@ pub fn save(
 /// The comments at the top of a file, other than what it violates.
 pub fn notes(text: &str) -> Vec<String> {
     let comments = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
-    comments.filter(|comment| !comment.contains(" violated at step ")).map(str::to_owned).collect()
+    let violated = |comment: &str| {
+        [" violated at step ", " crashed at step "].iter().any(|words| comment.contains(words))
+    };
+    comments.filter(|comment| !violated(comment)).map(str::to_owned).collect()
 }

@@ -56,6 +56,9 @@ use crate::lasso::{self, Verdict};
 use deviations::Deviations;
 use read::{Lap, Run};
 
+/// The narrowest text.
+const NARROWEST: usize = 60;
+
 /// A scenario explained.
 #[derive(Clone, Debug)]
 pub struct Explanation {
@@ -65,6 +68,8 @@ pub struct Explanation {
     whole: bool,
     /// The command that shows what charts leave out.
     whole_by: Option<String>,
+    /// The width of text, in letters.
+    width: usize,
 }
 
 impl Explanation {
@@ -82,13 +87,19 @@ impl Explanation {
             run.lap = Some(Lap { from, to, views: proof.views });
         }
         let deviations = Deviations::of(&run, &mut *runner)?;
-        Ok(Self { run, deviations, known: None, whole: false, whole_by: None })
+        Ok(Self { run, deviations, known: None, whole: false, whole_by: None, width: WIDTH })
     }
 
     /// It looks like a known bug.
     #[must_use]
     pub fn looks_like(self, bug: &str, title: &str) -> Self {
         Self { known: Some((bug.to_owned(), title.to_owned())), ..self }
+    }
+
+    /// Text is at most so wide, as far as it can be: a terminal may be narrower than the usual 100 letters.
+    #[must_use]
+    pub fn within(self, width: usize) -> Self {
+        Self { width: width.clamp(NARROWEST, WIDTH), ..self }
     }
 
     /// Charts show everything, not only what matters.
@@ -127,7 +138,7 @@ impl Explanation {
     /// The summary, for the terminal.
     pub fn short(&self) -> String {
         let lines = [self.violated()].into_iter().chain(self.summary());
-        lines.flat_map(|line| words::wrapped(&line, WIDTH)).map(|line| line + "\n").collect()
+        lines.flat_map(|line| words::wrapped(&line, self.width)).map(|line| line + "\n").collect()
     }
 
     /// The whole story, section by section.
@@ -147,8 +158,8 @@ impl Explanation {
 
     /// The whole story, for the terminal.
     pub fn story(&self) -> String {
-        let sections: Vec<String> = self.sections().iter().map(Section::print).collect();
-        format!("{}\n\n{}", words::wrapped(&self.violated(), WIDTH).join("\n"), sections.join("\n"))
+        let sections: Vec<String> = self.sections().iter().map(|section| section.print(self.width)).collect();
+        format!("{}\n\n{}", words::wrapped(&self.violated(), self.width).join("\n"), sections.join("\n"))
     }
 
     /// The chart, as plain data.
@@ -163,7 +174,7 @@ impl Explanation {
         let drawing = self.drawing();
         let all = self.whole_by.as_ref().filter(|_| drawing.left_out.is_some());
         let all = all.map_or_else(String::new, |command| format!("To see all: {command}\n"));
-        text::print(&drawing) + &all
+        text::print(&drawing, self.width) + &all
     }
 
     /// The chart, as a picture.

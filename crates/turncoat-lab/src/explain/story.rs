@@ -46,14 +46,14 @@ impl From<Part> for Section {
 
 impl Section {
     /// For the terminal.
-    pub(super) fn print(&self) -> String {
+    pub(super) fn print(&self, width: usize) -> String {
         let lines = self.lines.iter().flat_map(|line| {
             let (lead, rest) = match line.strip_prefix("- ") {
                 Some(rest) => ("  - ", rest),
                 None => ("  ", line.as_str()),
             };
             let indent = " ".repeat(lead.len().max(4));
-            let lines = wrapped(rest, WIDTH - indent.len());
+            let lines = wrapped(rest, width - indent.len());
             lines.into_iter().enumerate().map(move |(i, line)| match i {
                 0 => format!("{lead}{line}\n"),
                 _ => format!("{indent}{line}\n"),

@@ -5,7 +5,6 @@
 use std::fmt::Write;
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
-use super::story::WIDTH;
 use super::words::{packed, wrapped};
 
 /// Columns for the numbers of steps.
@@ -28,8 +27,8 @@ impl Row<'_> {
     }
 }
 
-/// The chart as text.
-pub(super) fn print(chart: &Chart) -> String {
+/// The chart as text of this width.
+pub(super) fn print(chart: &Chart, width: usize) -> String {
     let mut text = String::new();
     let names: Vec<String> = chart
         .lifelines
@@ -39,15 +38,15 @@ pub(super) fn print(chart: &Chart) -> String {
             format!("{}{star}", lifeline.name)
         })
         .collect();
-    match Canvas::new(chart) {
+    match Canvas::new(chart, width) {
         Some(canvas) => {
             text.push_str(&canvas.header(&names));
             rows(chart).iter().for_each(|row| text.push_str(&canvas.row(row)));
         }
-        None => rows(chart).iter().for_each(|row| text.push_str(&listed(row, chart, &names))),
+        None => rows(chart).iter().for_each(|row| text.push_str(&listed(row, chart, &names, width))),
     }
     text.push('\n');
-    packed(key(chart), "   ", WIDTH).into_iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    packed(key(chart), "   ", width).into_iter().for_each(|line| text.extend([line.as_str(), "\n"]));
     for (_, value) in chart.legend() {
         let _ = writeln!(text, "{value}");
     }
@@ -113,7 +112,7 @@ fn broadcast<'r>(rows: &'r mut [Row<'_>], copy: &Arrow) -> Option<(&'r mut Vec<u
 }
 
 /// A row in words, where there are too many columns to draw.
-fn listed(row: &Row<'_>, chart: &Chart, names: &[String]) -> String {
+fn listed(row: &Row<'_>, chart: &Chart, names: &[String], width: usize) -> String {
     let (first, what) = match row {
         Row::Message { arrow, to, last } => {
             let line = match (arrow.lost(), &arrow.lie) {
@@ -136,9 +135,9 @@ fn listed(row: &Row<'_>, chart: &Chart, names: &[String]) -> String {
     };
     let margin = first.len().max(STEPS - 1) + 2;
     // A set of many nodes is one long word: it may be broken after its commas.
-    let broken = |word: &str| if word.len() > WIDTH / 2 { word.replace(',', ", ") } else { word.to_owned() };
+    let broken = |word: &str| if word.len() > width / 2 { word.replace(',', ", ") } else { word.to_owned() };
     let what: Vec<String> = what.split(' ').map(broken).collect();
-    let mut lines = wrapped(&what.join(" "), WIDTH - margin).into_iter();
+    let mut lines = wrapped(&what.join(" "), width - margin).into_iter();
     let mut text = format!("{first:>7}  {}\n", lines.next().unwrap_or_default());
     lines.for_each(|line| text.extend([&" ".repeat(margin), line.as_str(), "\n"]));
     text
@@ -174,16 +173,17 @@ const fn letter(sign: Sign) -> char {
 
 /// Where things stand in a line.
 struct Canvas {
+    width: usize,
     lanes: usize,
     lane: usize,
 }
 
 impl Canvas {
     /// Nothing, if there is no room for labels beside so many lanes.
-    fn new(chart: &Chart) -> Option<Self> {
+    fn new(chart: &Chart, width: usize) -> Option<Self> {
         let lanes = chart.lifelines.len().max(1);
-        let canvas = Self { lanes, lane: ((WIDTH - STEPS - 40) / lanes).clamp(5, 8) };
-        (canvas.label() + LABEL <= WIDTH).then_some(canvas)
+        let canvas = Self { width, lanes, lane: ((width - STEPS - 40) / lanes).clamp(5, 8) };
+        (canvas.label() + LABEL <= width).then_some(canvas)
     }
 
     const fn center(&self, lifeline: usize) -> usize {
@@ -266,7 +266,7 @@ impl Canvas {
 
     /// A line with its labels, those that do not fit below.
     fn finish(&self, line: Vec<char>, steps: &str, labels: &[String]) -> String {
-        let width = WIDTH - self.label();
+        let width = self.width - self.label();
         let mut lines = labels.iter().flat_map(|label| wrapped(label, width));
         let mut first = line;
         let start = (STEPS - 1).saturating_sub(steps.len());

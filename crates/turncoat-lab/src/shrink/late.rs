@@ -67,7 +67,8 @@ impl Shrinker<'_> {
                 let mut candidate = self.with_faults(faults.chain(fires.iter().cloned()));
                 Arc::make_mut(&mut candidate.network).latency = Latency::Constant(Time(TICKS));
                 let count = candidate.adversary.faults.len();
-                let words = format!("{count} faults instead of an order");
+                let s = if count == 1 { "" } else { "s" };
+                let words = format!("{count} fault{s} instead of a script");
                 if count <= MOST && self.attempt_cut(candidate, words) {
                     return;
                 }

@@ -76,7 +76,8 @@ export const rowIn = (cone, lifeline, at) => lifeline !== null && (at <= cone.pa
 export function marksByRow(run) {
   const rows = new Map();
   const violations = run.violations.map(({ property, at, detail }) => {
-    return { lifeline: null, at, sign: "violation", text: `${property} violated: ${detail}`, value: null };
+    const what = property === "crashed" ? "a correct node crashed" : property === "custom" ? "invariant violated" : `${property} violated`;
+    return { lifeline: null, at, sign: "violation", text: `${what}: ${detail}`, value: null };
   });
   for (const mark of [...run.marks.filter(({ sign }) => sign !== "violation"), ...violations]) {
     if (!rows.has(mark.at)) rows.set(mark.at, []);
