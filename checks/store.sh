@@ -21,7 +21,7 @@ folder=$(mktemp -d)
 trap 'umount "$folder/disk" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 
-fuzz() { "$turncoat" fuzz pbft-java --until never --runs "$@" >out 2>log; }
+fuzz() { "$turncoat" fuzz pbft-java --strategy byzzfuzz --until never --no-shrink --runs "$@" >out 2>log; }
 same() { "$debug/examples/same_store" "$@"; }
 
 # finds COMMAND..: runs a campaign, in which violations are no failure.
@@ -49,13 +49,13 @@ finds fuzz "$runs" --db whole.db
 took=$(($(now) - start))
 for kill in $(seq "$kills"); do
     rm -f killed.db*
-    killed "$took" "$turncoat" fuzz pbft-java --until never --runs "$runs" --db killed.db
+    killed "$took" "$turncoat" fuzz pbft-java --strategy byzzfuzz --until never --no-shrink --runs "$runs" --db killed.db
     finds fuzz "$runs" --db killed.db --resume
     same whole.db killed.db || { echo "store: FAILED, kill $kill after $moment ms: the rows differ" && exit 1; }
 done
 echo "store: killed $kills times at random moments, resumed, $runs runs each: equal row for row"
 
-"$turncoat" plan fuzz pbft-java --until never --runs "$runs" --shard-runs $(((runs + 4) / 5)) >out
+"$turncoat" plan fuzz pbft-java --strategy byzzfuzz --until never --runs "$runs" --shard-runs $(((runs + 4) / 5)) >out
 for shard in 0 1 2 3 4; do
     finds "$turncoat" shard plan.json "$shard" --out results --jobs 0 >out 2>log
 done
@@ -99,7 +99,7 @@ best() {
     for _ in 1 2 3; do
         rm -f speed.db
         start=$(now)
-        "$turncoat" fuzz "$1" --until never --runs 200000 "${@:2}" >out 2>log || [ $? = 1 ]
+        "$turncoat" fuzz "$1" --until never --no-shrink --runs 200000 "${@:2}" >out 2>log || [ $? = 1 ]
         took=$(($(now) - start))
         least=$((least == 0 || took < least ? took : least))
     done
