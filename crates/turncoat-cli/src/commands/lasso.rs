@@ -107,7 +107,9 @@ fn words(verdict: &Verdict) -> String {
         Verdict::Terminates => "it terminates: all that was asked for is done".to_owned(),
         Verdict::Deadlock => "it never terminates: nothing is left to happen".to_owned(),
         Verdict::Unresolved { why, grows } => {
-            let mut text = "unknown: it did not terminate within the limits, and there is no proof that it never does".to_owned();
+            let mut text =
+                "unknown: it did not terminate within the limits, and there is no proof that it never does"
+                    .to_owned();
             for reason in why {
                 text += &format!("\n  {reason}{}", hint(reason));
             }

@@ -57,7 +57,10 @@ fn parts(world: &[Token]) -> Vec<(String, Tree<'_>)> {
 }
 
 /// The elements up to the end of a list, or up to the next part of the world.
-fn elements<'a>(tokens: &mut Peekable<Iter<'a, Token>>, outermost: bool) -> Vec<(Option<&'static str>, Tree<'a>)> {
+fn elements<'a>(
+    tokens: &mut Peekable<Iter<'a, Token>>,
+    outermost: bool,
+) -> Vec<(Option<&'static str>, Tree<'a>)> {
     let mut elements = Vec::new();
     let mut field = None;
     while let Some(token) = tokens.next_if(|token| !(outermost && matches!(token, Token::Field(_)))) {
