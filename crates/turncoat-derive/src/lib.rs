@@ -514,7 +514,7 @@ fn kebab(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::part;
 
     #[test]
     fn surplus_labels_are_an_error_beside_the_implementation() {
