@@ -51,18 +51,29 @@ fn unresolved(verdict: Verdict) -> Vec<&'static str> {
     }
 }
 
+/// Two stopped replicas, and a liar whose second face has these edits.
+fn two_faced(edits: &str, network: &str) -> Verdict {
+    let text = format!(
+        "schema = 1\nprotocol = {{ name = 'hotstuff', pacemaker = 'local' }}\ncluster.over-budget = true\n{network}\n\
+         adversary = {{ byzantine = ['p1'], faults = [\
+         {{ persona = {{ of = 'p1', to = ['p0'], edits = [{edits}] }} }}, \
+         {{ time = 1, crash = 'p2' }}, {{ time = 1, crash = 'p3' }}] }}"
+    );
+    verdict(&Scenario::parse(&text).expect("a scenario"), "hotstuff")
+}
+
 #[test]
 fn all_reasons_are_given_at_once() {
-    let persona = "{ persona = { of = 'p1', to = ['p2'], edits = [{ sub = { slot = 1, with = 0 } }] } }";
-    let text = format!(
-        "schema = 1\nprotocol = {{ name = 'hotstuff', pacemaker = 'local' }}\nadversary = {{ byzantine = ['p1'], \
-         faults = [{persona}, {{ time = 1, crash = 'p2' }}] }}\ncluster.over-budget = true"
-    );
-    let verdict = verdict(&Scenario::parse(&text).expect("a scenario"), "hotstuff");
-    assert_eq!(
-        unresolved(verdict),
-        ["messages take a random time", "a persona exchanges or reorders requests"]
-    );
+    let why = unresolved(two_faced("{ sub = { slot = 1, with = 0 } }", ""));
+    assert_eq!(why, ["messages take a random time", "a persona exchanges or reorders requests"]);
+}
+
+#[test]
+fn a_second_face_that_is_awake_is_part_of_the_state() {
+    for edits in ["", "'mute'", "{ forget = 1 }"] {
+        let verdict = two_faced(edits, "network.latency = 10");
+        assert!(matches!(verdict, Verdict::TooWeak(.., Flaw::Environment(_))), "{edits}: {verdict:?}");
+    }
 }
 
 #[test]
