@@ -72,11 +72,11 @@
 //! #   type Timer = ();
 //! #   type Replica = Replica;
 //! #   type Client = NoClient;
-//! #   type Config = ();
-//! #   fn replica(_: NodeId, _: &Cluster, _: &()) -> Replica {
+//! #   type Config = OnlyFlags<()>;
+//! #   fn replica(_: NodeId, _: &Cluster, _: &Self::Config) -> Replica {
 //! #       Replica
 //! #   }
-//! #   fn client(_: NodeId, _: &Cluster, _: &(), _: &ClientWork) -> NoClient {
+//! #   fn client(_: NodeId, _: &Cluster, _: &Self::Config, _: &ClientWork) -> NoClient {
 //! #       NoClient
 //! #   }
 //!     // Messages, nodes and so on.

@@ -19,6 +19,9 @@ enum Msg {
     Hello { epoch: View },
 }
 
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Config {}
+
 struct Replica;
 
 impl Toy for Epochs {
@@ -38,12 +41,12 @@ impl Protocol for Epochs {
     type Timer = ();
     type Replica = Replica;
     type Client = Nobody;
-    type Config = ();
+    type Config = Config;
 
-    fn replica(_: NodeId, _: &Cluster, (): &()) -> Replica {
+    fn replica(_: NodeId, _: &Cluster, _: &Config) -> Replica {
         Replica
     }
-    fn client(_: NodeId, _: &Cluster, (): &(), _: &ClientWork) -> Nobody {
+    fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> Nobody {
         Nobody
     }
 }
