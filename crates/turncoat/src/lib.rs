@@ -62,6 +62,7 @@
 //!     const NAME: &'static str = "echo";
 //!     const ABOUT: &'static str = "consistent broadcast";
 //!     const FLAGS: &'static [Flag] = Flags::ALL;
+//!     const SETTING: &'static str = "[workload]\ngoal = 'none'"; // No promise to terminate: p0 may be silent.
 //!     type Msg = Msg;
 //!     type Timer = ();
 //!     type Replica = Replica;
