@@ -10,8 +10,8 @@ use crate::registry;
 
 /// The program, as people type it.
 ///
-/// With protocols of one's own it is another binary in each crate. If cargo started it, it is `cargo run`, which builds it
-/// again: after a fix in the protocol the old program is of no use.
+/// A crate with protocols of its own has a binary of its own, behind the feature `cli` as in the template. If cargo has
+/// started it, `cargo run` is named: it builds the protocol again after a fix.
 pub(crate) fn program() -> String {
     if registry::own().is_empty() {
         return "turncoat".to_owned();
@@ -19,8 +19,8 @@ pub(crate) fn program() -> String {
     let binary = env::args().next().unwrap_or_default();
     let profile = Path::new(&binary).parent().and_then(Path::file_name).unwrap_or_default();
     match (env::var_os("CARGO"), profile.to_str()) {
-        (Some(_), Some("debug")) => "cargo run --".to_owned(),
-        (Some(_), Some("release")) => "cargo run --release --".to_owned(),
+        (Some(_), Some("debug")) => "cargo run --features cli --".to_owned(),
+        (Some(_), Some("release")) => "cargo run --release --features cli --".to_owned(),
         _ => quoted(&binary),
     }
 }

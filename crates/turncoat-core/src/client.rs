@@ -288,7 +288,7 @@ impl QuorumClient {
         let target = match self.work.workload.target {
             _ if read_only => cx.cluster().replicas(),
             Target::All => cx.cluster().replicas(),
-            Target::Leader => P::first_to(cx.leader(self.view), cx.cluster()),
+            Target::Leader => P::first_to(cx.leader(self.view.max(P::FIRST_VIEW)), cx.cluster()),
             Target::One(node) => NodeSet::one(node),
             Target::Random => {
                 let n = cx.cluster().n;

@@ -17,12 +17,22 @@
 //! ```
 
 /// Makes a struct of parameters with their defaults. A key that it does not have is an error.
+///
+/// A parameter without a default does not compile, and the compiler says what is missing:
+///
+/// ```compile_fail
+/// turncoat_core::config! {
+///     pub struct Config {
+///         pub checkpoint_every: u32,
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! config {
     (
         $(#[$meta:meta])*
         $vis:vis struct $Config:ident {
-            $($(#[$about:meta])* $field_vis:vis $field:ident: $type:ty = $default:expr,)*
+            $($(#[$about:meta])* $field_vis:vis $field:ident: $type:ty = $default:expr),* $(,)?
         }
     ) => {
         $(#[$meta])*
@@ -36,6 +46,12 @@ macro_rules! config {
                 Self { $($field: $default,)* }
             }
         }
+    };
+    ($($other:tt)*) => {
+        compile_error!(
+            "config! takes a struct of parameters, each with its default and a comma after it: \
+             `pub struct Config { pub timeout: Time = Time(100), }`"
+        );
     };
 }
 

@@ -44,9 +44,32 @@ pub struct OnlyFlags<F: Default> {
 }
 
 /// Makes a struct of flags, with the table `ALL` of their names and descriptions.
+///
+/// Each flag is a name, a colon, one line about the rule that it breaks, and a comma:
+///
+/// ```
+/// turncoat_core::flags! {
+///     pub struct Flags {
+///         unsigned_votes: "nobody looks at signatures",
+///         small_quorum: "f+1 votes decide"
+///     }
+/// }
+/// assert_eq!(Flags::ALL.len(), 2);
+/// ```
+///
+/// Without the comma between two flags the compiler says what a flag looks like:
+///
+/// ```compile_fail
+/// turncoat_core::flags! {
+///     pub struct Flags {
+///         unsigned_votes: "nobody looks at signatures"
+///         small_quorum: "f+1 votes decide",
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! flags {
-    ($(#[$meta:meta])* $vis:vis struct $Flags:ident { $($flag:ident: $about:literal,)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $Flags:ident { $($flag:ident: $about:literal),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         $vis struct $Flags { $(#[doc = $about] $vis $flag: bool,)* }
@@ -76,6 +99,12 @@ macro_rules! flags {
                 Ok(flags)
             }
         }
+    };
+    ($($other:tt)*) => {
+        compile_error!(
+            "flags! takes a struct of flags, each with one line about it and a comma after it: \
+             `pub struct Flags { unsigned_votes: \"nobody looks at signatures\", }`"
+        );
     };
 }
 

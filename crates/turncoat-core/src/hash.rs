@@ -56,6 +56,9 @@ impl Digest {
     /// The digest of "nothing": of a null request, of the state before the first one.
     pub const NULL: Self = Self(0);
 
+    /// Up to this number a digest is shown as the number that it is, `#1`; beyond, by its first four digits.
+    const SMALL: u64 = u32::MAX as u64;
+
     /// The digest of `content`; never [`Digest::NULL`].
     pub fn of(content: &(impl Hash + ?Sized)) -> Self {
         Self(stable_hash(0xD16E57, content).max(1))
@@ -64,7 +67,12 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::NULL { f.write_str("null") } else { write!(f, "{:04x}", self.0 >> 48) }
+        match self.0 {
+            0 => f.write_str("null"),
+            // No hash is that small: somebody numbers things by hand.
+            number @ 1..=Self::SMALL => write!(f, "#{number}"),
+            hash => write!(f, "{:04x}", hash >> 48),
+        }
     }
 }
 
@@ -77,6 +85,12 @@ impl fmt::Debug for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_numbers_are_told_apart() {
+        let shown = [0, 1, 2, 1 << 32, 0xABCD << 48].map(|number| Digest(number).to_string());
+        assert_eq!(shown, ["null", "#1", "#2", "0000", "abcd"]);
+    }
 
     /// The reference values of XXH64. Stored fingerprints and digests depend on them: a change here is a
     /// change of every file ever saved.

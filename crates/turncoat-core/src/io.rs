@@ -3,12 +3,12 @@
 use crate::check::{Commit, Ledger};
 use crate::client::{Op, Request};
 use crate::grounds::Grounds;
-use crate::hash::Digest;
+use crate::hash::{Digest, stable_hash};
 use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::net::Timers;
 use crate::node::{Protocol, node_rng};
 use crate::record::{Event, Recording, What};
-use crate::rng::Rng;
+use crate::rng::{Purpose, Rng};
 use crate::seats::Seats;
 
 /// What nodes can reach through their context, and what they did.
@@ -29,6 +29,8 @@ pub struct Io<P: Protocol> {
     /// Clock drift of each seat in parts per million, and its jumps so far.
     pub(crate) clocks: Vec<(i32, Time)>,
     rngs: Vec<Option<Rng>>,
+    /// Whether a node has asked for the common coin.
+    tossed: bool,
     payloads: Vec<u32>,
     pub(crate) recording: Option<Recording>,
     pub(crate) seats: Seats,
@@ -62,15 +64,16 @@ impl<P: Protocol> Io<P> {
             seed: 0,
             clocks: Vec::new(),
             rngs: Vec::new(),
+            tossed: false,
             payloads: Vec::new(),
             recording: None,
             seats: Seats::default(),
         }
     }
 
-    /// Whether a node has drawn a random number.
+    /// Whether a node has drawn a random number, or asked for the common coin.
     pub(crate) fn draws(&self) -> bool {
-        self.rngs.iter().any(Option::is_some)
+        self.tossed || self.rngs.iter().any(Option::is_some)
     }
 
     pub(crate) fn reset(&mut self, seed: u64) {
@@ -87,6 +90,7 @@ impl<P: Protocol> Io<P> {
         self.clocks.resize(seats, (0, Time(0)));
         self.rngs.clear();
         self.rngs.resize(seats, None);
+        self.tossed = false;
         self.payloads.clear();
         self.payloads.resize(seats, 0);
         self.recording = None;
@@ -164,6 +168,12 @@ impl<P: Protocol> Io<P> {
     pub(crate) fn rng(&mut self) -> &mut Rng {
         let seat = self.seat.index();
         self.rngs[seat].get_or_insert_with(|| node_rng(self.seed, seat))
+    }
+
+    /// The common coin: by what is asked alone, so that nobody's question changes another answer.
+    pub(crate) fn coin(&mut self, slot: Slot, round: u32) -> u64 {
+        self.tossed = true;
+        stable_hash(Rng::new(self.seed, Purpose::Coin).bits(), &(slot, round))
     }
 
     pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {

@@ -35,10 +35,17 @@ pub trait Protocol: Sized + 'static {
     const FLAGS: &'static [Flag] = &[];
     /// Things that a run may or may not exercise; see [`Context::mark`].
     const MARKS: &'static [&'static str] = &[];
-    /// How many rounds a slot takes, each a phase, where slots start with 1. None: a view is a round.
+    /// How many phases the decision of one slot takes; each phase is a round. It is the highest `phase` in the attributes
+    /// of the messages that decide a slot, and slots start with 1. With 0, the default, each view is one round.
     const PHASES: u32 = 0;
-    /// Whether replicas propose requests of their own ([`Context::payload`]) and clients have no part: a run is then
-    /// complete when every correct replica has decided as many slots as the workload has requests, and ends there.
+    /// The number of the first view (epoch, term). Say `View(1)` if your paper counts from 1: then round 1 is view 1, and the
+    /// first entry of `cluster.leaders` leads it. See [`Protocol::nth_view`].
+    const FIRST_VIEW: View = View(0);
+    /// Whether replicas propose requests of their own ([`Context::payload`]) and there are no clients. A run is then
+    /// complete, and ends, when every correct replica has decided as many slots as the workload has requests.
+    ///
+    /// A replica must check that a proposed request is new: a Byzantine leader may propose a genuine request of another
+    /// replica for a second time, and deciding it in two slots violates integrity.
     const STREAM: bool = false;
     /// Whether replicas decide once and no more, as in a broadcast or an agreement on one value. A workload has one request
     /// then, however many a scenario asks for.
@@ -86,7 +93,8 @@ pub trait Protocol: Sized + 'static {
     fn validate(_config: &Self::Config) -> Result<(), String> {
         Ok(())
     }
-    /// The leader of a view, unless the scenario's table has an entry for it.
+    /// The leader of a view, unless the scenario prescribes one (`cluster.leaders`). By default replica `view mod n`; ask
+    /// [`Context::leader`], which knows the scenario.
     fn leader(view: View, cluster: &Cluster) -> NodeId {
         NodeId::replica(view.0 as usize % cluster.n)
     }
@@ -98,27 +106,33 @@ pub trait Protocol: Sized + 'static {
     fn gap_free(_config: &Self::Config) -> bool {
         true
     }
-    /// The round in which every node starts.
+    /// The round in which every node starts, before its first message. By default [`Protocol::FIRST_VIEW`], phase 0, and
+    /// slot 1 if slots have [`Protocol::PHASES`], else slot 0.
     fn origin() -> RoundKey {
-        RoundKey { slot: Slot(u32::from(Self::PHASES > 0)), ..RoundKey::default() }
+        RoundKey { view: Self::FIRST_VIEW, slot: Slot(u32::from(Self::PHASES > 0)), phase: 0 }
     }
-    /// Which view it is, counted from 1. It sees a liar's values too.
+    /// Which view it is, counted from 1: what `cluster.leaders` and faults with `source = "view"` count. By default the
+    /// distance from the view of [`Protocol::origin`], plus 1. It is also asked about made-up views: it must not overflow.
     fn nth_view(view: View) -> u32 {
         view.next().0.saturating_sub(Self::origin().view.0)
     }
-    /// What people call a view, as the protocol's papers do. It sees a liar's values too.
+    /// What people call a view, as the protocol's papers do. It is also asked about made-up views.
     fn view_name(view: View) -> String {
         format!("view {view}")
     }
-    /// The number that a round has on its own, growing with the run. It sees a liar's values too: it must not
-    /// overflow.
+    /// The number of a message's round, by its key alone (faults with `source = "named"`). By default the view, counted
+    /// from 1, without [`Protocol::PHASES`]; with them `(slot - 1) * PHASES + phase`, plus 1 for each view change. It is also
+    /// asked about made-up keys: it must not overflow.
     fn number(key: RoundKey) -> u32 {
+        let view = View(key.view.0.saturating_sub(Self::FIRST_VIEW.0));
         match Self::PHASES {
-            0 => key.view.0.saturating_add(1),
-            phases => key.number(phases),
+            0 => view.0.saturating_add(1),
+            phases => RoundKey { view, ..key }.number(phases),
         }
     }
-    /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller.
+    /// By how much a node's round counter grows when it meets `new` after `old`, which is smaller. By default the
+    /// difference of their numbers without [`Protocol::PHASES`]; with them the phases in between, and 1 for a new view. The
+    /// counter always grows by at least 1.
     fn advance(old: RoundKey, new: RoundKey) -> u32 {
         match Self::PHASES {
             0 if old == Self::origin() => Self::number(new),
@@ -168,9 +182,38 @@ pub trait Node<P: Protocol>: 'static {
     fn state(&self) -> Option<&dyn State> {
         None
     }
-    /// All of the state that decides what the node will do, as tokens; false if it cannot be shown. By default all of
-    /// the state: leave out what grows for ever and no longer matters, else no state ever comes back. Of a tree of
-    /// blocks only those matter that are `live`: somebody names them.
+    /// The part of the state that decides what the node will do from now on, for proofs of non-termination
+    /// (`turncoat lasso`). Returns false if it cannot be shown. By default it is the whole state.
+    ///
+    /// A proof needs a state that comes back. A log, a counter of timeouts or a set of blocks that have been seen grows
+    /// forever, so with one of them no state ever does; `turncoat lasso` names the field. Leave out whatever grows and can
+    /// no longer change what the node does. Of a tree of blocks only the `live` ones matter: somebody still names them.
+    /// Leaving out something that does matter makes a proof worthless.
+    ///
+    /// ```
+    /// # use std::collections::BTreeMap;
+    /// # use turncoat_core::prelude::*;
+    /// #[derive(Clone, Debug, Hash, Serialize)]
+    /// struct Replica {
+    ///     view: View,
+    ///     locked: Option<Digest>,
+    ///     votes: BTreeMap<View, Votes<Digest>>,
+    ///     log: Vec<Digest>,
+    /// }
+    ///
+    /// impl Replica {
+    ///     // What `Node::essence` of this replica does.
+    ///     fn essence(&self, _live: &[Digest], out: &mut Vec<Token>) -> bool {
+    ///         let Self { view, locked, votes, log } = self; // Names every field: a new one is not forgotten.
+    ///         let votes: Vec<_> = votes.range(*view..).collect(); // Votes of earlier views are never counted again.
+    ///         tokens::write(&(view, locked, votes, log.last()), out); // Of the log, the next block extends the last entry.
+    ///         true
+    ///     }
+    /// }
+    /// # let mut out = Vec::new();
+    /// # let replica = Replica { view: View(1), locked: None, votes: BTreeMap::new(), log: Vec::new() };
+    /// # assert!(replica.essence(&[], &mut out) && out.contains(&Token::View(1)));
+    /// ```
     fn essence(&self, _live: &[Digest], out: &mut Vec<Token>) -> bool {
         self.state().map(|state| state.tokens(out)).is_some()
     }
@@ -211,22 +254,33 @@ impl<T: Hash + Debug + Serialize> State for T {
     }
 }
 
-/// What a node knows and waits for.
+/// What a node knows and waits for, as it tells the tools around it. All fields are optional; each one you fill in buys
+/// something:
+///
+/// | field | what you get |
+/// |---|---|
+/// | `view` | `turncoat lasso`, which looks at the state when a view begins; liveness checks; views in the explorer |
+/// | `changing_view` | explanations that say who is between views; liveness checks do not count such a node as stuck in a view |
+/// | `prepared`, `locked` | liveness checks that see locks move, and coverage that tells such states apart |
+/// | `executed`, `decided` | liveness checks that see progress, and coverage of it |
+/// | `waiting` | explanations of a run that stands still: who waits for which votes, whose it has, how many are missing |
+///
+/// A protocol without views leaves `view` at its default; then there is no lasso, only deadlocks are proved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Vitals {
     /// The view it is in.
     pub view: View,
-    /// Whether it is between views.
+    /// Whether it has left its view and not entered the next one yet.
     pub changing_view: bool,
-    /// What it has prepared, locked and executed last, where the protocol has these notions.
+    /// The last value that it has prepared, if the protocol prepares values.
     pub prepared: Option<Digest>,
-    /// See `prepared`.
+    /// The value that it is locked on, if the protocol has locks.
     pub locked: Option<Digest>,
-    /// See `prepared`.
+    /// The last value that it has executed.
     pub executed: Option<Digest>,
     /// The last slot decided.
     pub decided: Slot,
-    /// What it needs to go on.
+    /// The messages that it needs to go on; empty if it waits for nothing.
     pub waiting: Vec<Waiting>,
 }
 
@@ -443,7 +497,11 @@ impl<P: Protocol> Context<'_, P> {
         self.submit(request)
     }
 
-    /// Registers a block of a chain; only checkers read it.
+    /// Tells the checkers that block `id` extends block `parent`. Call it wherever a replica first sees a block: when it
+    /// proposes one and when it accepts one. Repeats do no harm.
+    ///
+    /// The protocol itself gets nothing back. In a chain, committing a block commits its ancestors; with the parents known,
+    /// agreement is judged over whole branches, so that two replicas conflict if neither block extends the other.
     pub fn block(&mut self, id: Digest, parent: Digest) {
         self.io.block(id, parent);
     }
@@ -451,6 +509,23 @@ impl<P: Protocol> Context<'_, P> {
     /// This node's own randomness.
     pub fn rng(&mut self) -> &mut Rng {
         self.io.rng()
+    }
+
+    /// The common coin of a slot (or instance) and a round: 64 random bits that are the same for every node that asks,
+    /// whenever it asks. `cx.coin(slot, round) % 2 == 1` is a binary coin; `cx.coin(slot, round) % n` elects a leader.
+    ///
+    /// The bits come from the seed of the run, from a stream that nothing else draws from, so other seeds give other coins
+    /// and no strategy can compute the coin from the faults it chooses. It is an *ideal* coin, with these limits:
+    ///
+    /// - It is revealed to whoever asks first, a Byzantine node included. Nobody has to wait for shares of f+1 nodes; a
+    ///   protocol that must not reveal the coin early has to guard the call itself.
+    /// - There are no messages, so losing or forging coin shares cannot be tested.
+    /// - Running one scenario again gives the same coin. Shrinking and strategies that learn try many schedules under one
+    ///   coin, as if the adversary knew it in advance. Only a real adversary that predicts coins could force such a run, so
+    ///   check a non-termination found that way under other seeds.
+    /// - A run that asks for a coin has no lasso (`turncoat lasso`): its future depends on chance.
+    pub fn coin(&mut self, slot: Slot, round: u32) -> u64 {
+        self.io.coin(slot, round)
     }
 
     /// Notes that the run has done something worth counting: one of [`Protocol::MARKS`].

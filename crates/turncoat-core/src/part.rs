@@ -135,6 +135,31 @@ impl Liar<'_> {
 }
 
 /// A part of a message: a field, or a struct of fields (`#[derive(Part)]`).
+///
+/// The table in the [module](self) lists the types that are parts. `usize` is not, as its size differs between machines,
+/// and arrays are not:
+///
+/// ```compile_fail
+/// # use turncoat_core::prelude::*;
+/// #[derive(Clone, PartialEq, Serialize, Deserialize, Part)]
+/// struct Vote {
+///     index: usize,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use turncoat_core::prelude::*;
+/// #[derive(Clone, PartialEq, Serialize, Deserialize, Part)]
+/// struct Vote {
+///     bits: [bool; 2],
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a message",
+    label = "not a part of messages",
+    note = "instead of `usize` use `u32` or `u64`, instead of `u16` or `i32` use `u32` or `i64`, instead of an array or a set use `Vec`",
+    note = "a struct of your own derives `Part`; what no liar should touch is marked `#[part(skip)]`, and is still a `Part`"
+)]
 pub trait Part: Clone {
     /// Appends this part's rows to the mutation table, each name starting with `path`.
     fn mutations(depth: Depth, path: &str, table: &mut Vec<Mutation>);
@@ -309,10 +334,14 @@ impl Part for Digest {
     fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, _: NodeSet) -> bool {
         *self == old.digest() && set(self, new.digest())
     }
-    /// From hexadecimal digits, of which people see the first four.
+    /// As it is shown: from hexadecimal digits, of which people see the first four, or from a small number, `#1`.
     fn edit(&mut self, field: &str, value: &str, _: NodeSet) -> Result<(), String> {
         if !field.is_empty() {
             return no_field(field);
+        }
+        if let Some(number) = value.strip_prefix('#').and_then(|number| number.parse::<u32>().ok()) {
+            *self = Self(number.into());
+            return Ok(());
         }
         let digits = u64::from_str_radix(value, 16).ok().filter(|_| (1..=16).contains(&value.len()));
         let digits = digits.ok_or_else(|| format!("`{value}` is no digest: 1 to 16 hexadecimal digits"))?;

@@ -10,6 +10,7 @@ use crate::fault::{Edit, Form, Persona};
 use crate::ids::{NodeId, NodeSet, Seat};
 use crate::message::Message;
 use crate::sign::Signed;
+use crate::tokens::Token;
 
 /// A persona at work.
 #[derive(Debug)]
@@ -86,6 +87,24 @@ impl Face {
     /// Whether `dst` hears the first instance too.
     pub(crate) const fn overlaps(&self, view_change: bool) -> bool {
         self.overlap && !view_change
+    }
+
+    /// Whether what it makes of messages depends on the requests of the run, and not on slots alone.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.edits.iter().any(|edit| match edit {
+            Edit::OwnOrder => !self.swapped,
+            Edit::Sub { .. } | Edit::World { .. } => true,
+            Edit::Forget(_) | Edit::Stale(_) | Edit::Mute => false,
+        })
+    }
+
+    /// The slots that it treats in a way of their own: in a state that comes back they are the same ones.
+    pub(crate) fn essence(&self, out: &mut Vec<Token>) {
+        let slots = self.edits.iter().filter_map(|edit| match *edit {
+            Edit::Forget(slot) | Edit::Stale(slot) => Some(slot),
+            Edit::OwnOrder | Edit::Sub { .. } | Edit::World { .. } | Edit::Mute => None,
+        });
+        out.extend(slots.map(|slot| Token::Slot(slot.into())));
     }
 
     pub(crate) fn mute(&self) -> bool {

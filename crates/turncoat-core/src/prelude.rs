@@ -21,6 +21,7 @@ pub use crate::runner::Entry;
 pub use crate::service::{Clients, History, Register};
 pub use crate::sign::{Cert, Signed, Signer};
 pub use crate::timers::{Patience, Timer};
+pub use crate::tokens::{self, Token};
 pub use crate::views::ViewVotes;
 pub use crate::votes::{Ballots, Latest, Votes};
 pub use crate::window::Window;

@@ -22,6 +22,8 @@ pub enum Purpose {
     Faults = 4,
     /// The content of a lie.
     Lies = 5,
+    /// The common coin.
+    Coin = 6,
     /// Nodes' own randomness (plus the seat's number).
     Node = 16,
 }

@@ -37,7 +37,19 @@ impl Signer {
     }
 }
 
-/// A body with a signature.
+/// A body with a signature. The body must be `Hash`: its bytes carry a hash in the place of a signature.
+///
+/// ```compile_fail
+/// # use turncoat_core::prelude::*;
+/// #[derive(Clone, PartialEq, Serialize, Deserialize, Part)] // `Hash` is missing.
+/// struct Vote {
+///     view: View,
+/// }
+/// #[derive(Clone, PartialEq, Serialize, Deserialize, Message)]
+/// enum Msg {
+///     Vote(Signed<Vote>),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signed<T> {
     signer: NodeId,

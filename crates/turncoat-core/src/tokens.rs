@@ -29,6 +29,8 @@ pub enum Token {
     Text(String),
     /// The name of a variant.
     Name(&'static str),
+    /// The name of the field whose value follows: it says where something is, and is the same in all values of a type.
+    Field(&'static str),
     /// A list, a table or a structure begins.
     Open,
     /// It ends.
@@ -224,13 +226,14 @@ elements!(
     SerializeTupleVariant serialize_field
 );
 
-/// A structure is the list of its fields: their names are the same in all values of its type.
+/// A structure is the list of its fields, each after its name.
 macro_rules! fields {
     ($($Trait:ident),*) => {$(
         impl $Trait for &mut Writer<'_> {
             type Ok = ();
             type Error = Error;
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+                self.push(Token::Field(key))?;
                 self.newtype = if key == "ts" { key } else { "" };
                 value.serialize(&mut **self)
             }
@@ -281,8 +284,9 @@ mod tests {
         )]);
         let mut tokens = Vec::new();
         write(&votes, &mut tokens);
-        use Token::{Close, Name, Number, Open, Text};
-        let for_it = [Name("For"), Open, Token::View(7), Token::Digest(9), Close];
+        use Token::{Close, Field, Name, Number, Open, Text};
+        let for_it =
+            [Name("For"), Open, Field("view"), Token::View(7), Field("block"), Token::Digest(9), Close];
         let against = [Name("Against"), Open, Token::Slot(3), Number(5), Close];
         let mut expected = vec![Open, Text("p1".to_owned()), Open];
         expected.extend(for_it.into_iter().chain(against).chain([Name("Nobody"), Close, Close]));

@@ -40,21 +40,21 @@ use syn::{
     MetaNameValue, Result, parse_macro_input,
 };
 
-/// Derives `Part` for a struct.
+/// Derives `Part` for a struct inside a message; the page of `turncoat::Part` lists its attributes.
 #[proc_macro_derive(Part, attributes(part))]
 pub fn derive_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     part(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Derives `Message` and `Part` for an enum.
+/// Derives `Message` and `Part` for an enum; the page of `turncoat::Message` lists its attributes.
 #[proc_macro_derive(Message, attributes(message, part))]
 pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     message(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// A test that fuzzes a protocol: `#[turncoat::test(PROTOCOL, KEY = VALUE, ..)]`.
+/// A test that fuzzes a protocol; the page of `turncoat::test` lists its keys.
 #[proc_macro_attribute]
 pub fn test(settings: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let function = parse_macro_input!(item as ItemFn);
@@ -245,12 +245,23 @@ fn imports() -> TokenStream {
     }
 }
 
+fn fields_in_words(count: usize) -> String {
+    if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
+}
+
 fn part(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         return Err(Error::new(input.span(), "Part is for structs; an enum of messages derives Message"));
     };
     let mut members = members(&data.fields)?;
-    for (member, label) in members.iter_mut().zip(labels(&input.attrs)?) {
+    let labels = labels(&input.attrs)?;
+    // Beside the implementation: its absence would be a second error.
+    let surplus = labels.get(members.len()).map(|label| {
+        let why =
+            format!("{} labels for {}: leave `{label}` out", labels.len(), fields_in_words(members.len()));
+        Error::new(label.span(), why).into_compile_error()
+    });
+    for (member, label) in members.iter_mut().zip(labels) {
         member.label = label.to_string();
     }
     let Bodies { rows, count, mutate, describe, letters, changes, fields, edit, requests, substitute } =
@@ -261,6 +272,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let imports = imports();
     Ok(quote! {
+        #surplus
         const _: () = {
             #imports
             #[automatically_derived]
@@ -498,4 +510,21 @@ fn kebab(name: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    #[test]
+    fn surplus_labels_are_an_error_beside_the_implementation() {
+        let code = |labels: &str| {
+            let text = format!("#[part(labels({labels}))] struct Vote {{ view: View }}");
+            part(&syn::parse_str(&text).expect("a struct")).expect("code").to_string()
+        };
+        assert!(!code("v").contains("compile_error"));
+        let surplus = code("v, n");
+        assert!(surplus.contains("2 labels for 1 field: leave `n` out"), "{surplus}");
+        assert!(surplus.contains("impl Part for Vote"), "{surplus}");
+    }
 }

@@ -1,7 +1,7 @@
-//! A protocol fuzzed in an ordinary `#[test]`.
+//! Fuzzing a protocol in an ordinary `#[test]`.
 //!
-//! A [`Fuzzer`] draws scenarios and runs them until one violates a property. Then the test fails, and says what was
-//! violated, how it came about in words and as a chart, and how to see it again. The scenario, made small, is kept in the
+//! A [`Fuzzer`] generates scenarios and runs them until one violates a property. Then the test fails and prints what was
+//! violated, how it came about, in words and as a chart, and how to replay it. The scenario, made small, is saved in the
 //! folder `turncoat-corpus` beside the crate's `Cargo.toml`, and the test runs it first from then on. Commit it: it is a
 //! regression test.
 //!
@@ -16,7 +16,8 @@
 //! check::<Pbft>().flag("exec-out-of-order").runs(200).finds(Property::Integrity).run();
 //! ```
 //!
-//! The same as an attribute, whose keys are the methods of [`Fuzzer`]. A function may return the base scenario:
+//! The same as an attribute, [`macro@crate::test`], which lists all keys. The function may return the scenario that all runs
+//! start from:
 //!
 //! ```
 //! # use turncoat_protocols::pbft::Pbft;
@@ -68,7 +69,7 @@ const EXECUTIONS: u64 = 10_000;
 /// Sets the number of runs of all checks.
 const RUNS_VARIABLE: &str = "TURNCOAT_RUNS";
 
-/// A check of protocol `P`: by default 1000 runs of the portfolio on the default scenario.
+/// A check of protocol `P`: by default 1000 runs of the strategy `portfolio` on the default scenario.
 pub fn check<P: Protocol>() -> Fuzzer {
     Fuzzer::of(Entry::of::<P>())
 }
@@ -104,34 +105,34 @@ impl Fuzzer {
         }
     }
 
-    /// What all runs share: cluster, workload, network, and so on.
+    /// The scenario that all runs start from: cluster, workload, network, and so on.
     pub fn scenario(self, base: Scenario) -> Self {
         Self { base, ..self }
     }
 
-    /// Switches a deviation of the protocol on.
+    /// Switches on one of the protocol's flags, a planted bug. May be called repeatedly.
     pub fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
     }
 
-    /// Who draws the scenarios.
+    /// How scenarios are generated: `portfolio` by default.
     pub fn strategy(self, name: &str) -> Self {
         Self { strategy: name.to_owned(), ..self }
     }
 
-    /// A parameter of the strategy (`c`), or a key of the scenario by its path (`network.loss`).
+    /// Sets a parameter of the strategy (`c`), or a key of the scenario by its path (`network.loss`).
     pub fn set(mut self, name: &str, value: impl Into<toml::Value>) -> Self {
         self.set.insert(name.to_owned(), value.into());
         self
     }
 
-    /// How many runs at the most.
+    /// The maximum number of runs: 1000 by default.
     pub fn runs(self, runs: u64) -> Self {
         Self { runs, ..self }
     }
 
-    /// Where all draws come from; by default the seed of the scenario.
+    /// The random seed; by default that of the scenario.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(Seed(seed)), ..self }
     }
@@ -141,16 +142,15 @@ impl Fuzzer {
         Self { finds: Some(property), ..self }
     }
 
-    /// Where violations are kept; by default in `turncoat-corpus` beside the crate's `Cargo.toml`.
+    /// The folder in which violations are saved; by default `turncoat-corpus` beside the crate's `Cargo.toml`.
     pub fn corpus(self, folder: impl Into<PathBuf>) -> Self {
         Self { corpus: Some(folder.into()), ..self }
     }
 
-    /// Runs the campaign alone, on all cores, until the first violation. What comes out is the same on any number of
-    /// them.
+    /// Runs the campaign only, on all cores, until the first violation. The result does not depend on the number of cores.
     ///
     /// # Errors
-    /// If a setting is not right.
+    /// If a setting is wrong.
     pub fn search(&self) -> Result<Summary, BoxError> {
         let (base, params) = self.settings()?;
         let wanted = |_: u64, _: &Scenario, outcome: &Outcome| {
@@ -170,10 +170,10 @@ impl Fuzzer {
         Ok(campaign.run(&mut |_| {})?)
     }
 
-    /// The test: what was found before runs again, then the campaign.
+    /// Runs the test: first what was found before, then the campaign.
     ///
     /// # Panics
-    /// If a property is violated, or the expected one is not; and if a setting is not right.
+    /// If a property is violated, if the expected one is not, or if a setting is wrong.
     #[track_caller]
     pub fn run(&self) {
         let mut notes = Vec::new();

@@ -78,6 +78,13 @@ pub(crate) fn all() -> Result<Vec<(String, String)>> {
     names().into_iter().map(|name| load(&name).map(|(experiment, _)| (name, experiment.title))).collect()
 }
 
+/// What was published for a row of an experiment of ours: see [`Experiment::published`].
+pub(crate) fn published(name: &str, variant: &str, row: &str) -> Vec<(String, u64, u64)> {
+    let known = names().iter().any(|known| known == name);
+    let loaded = known.then(|| load(name).ok()).flatten();
+    loaded.map_or_else(Vec::new, |(experiment, _)| experiment.published(variant, row))
+}
+
 fn names() -> Vec<String> {
     let mut names: Vec<String> =
         Experiments::iter().filter_map(|path| Some(path.strip_suffix(".toml")?.to_owned())).collect();

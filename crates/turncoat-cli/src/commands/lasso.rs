@@ -43,6 +43,10 @@ pub(crate) struct Args {
 struct Found {
     verdict: &'static str,
     why: Option<String>,
+    /// All reasons, if nobody knows.
+    reasons: Vec<&'static str>,
+    /// The fields that keep the state from coming back.
+    grows: Vec<String>,
     /// The first and the last event of what repeats.
     events: Option<[u64; 2]>,
     proof: Option<Proof>,
@@ -78,11 +82,15 @@ pub(crate) fn lasso(args: &Args) -> Result<Exit> {
 
 impl Found {
     fn of(verdict: &Verdict) -> Self {
-        let bare = |verdict, why| Self { verdict, why, events: None, proof: None };
+        let (reasons, grows) = (Vec::new(), Vec::new());
+        let bare = |verdict, why| Self { verdict, why, reasons, grows, events: None, proof: None };
         match verdict {
             Verdict::Terminates => bare("terminates", None),
             Verdict::Deadlock => bare("deadlock", None),
-            Verdict::Unresolved(why) => bare("unresolved", Some((*why).to_owned())),
+            Verdict::Unresolved { why, grows } => {
+                let (reasons, grows) = (why.clone(), grows.clone());
+                Self { reasons, grows, ..bare("unresolved", Some(why.join("; "))) }
+            }
             Verdict::TooWeak(from, to, flaw) => {
                 Self { events: Some([from + 1, *to]), ..bare("too-weak", Some(flaw.to_string())) }
             }
@@ -98,11 +106,37 @@ fn words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Terminates => "it terminates: every request completes".to_owned(),
         Verdict::Deadlock => "it never terminates: nothing is left to happen".to_owned(),
-        Verdict::Unresolved(why) => format!("unknown whether it terminates: {why}"),
+        Verdict::Unresolved { why, grows } => {
+            let mut text =
+                "unknown: it did not terminate within the limits, and there is no proof that it never does"
+                    .to_owned();
+            for reason in why {
+                text += &format!("\n  {reason}{}", hint(reason));
+            }
+            for field in grows {
+                text += &format!("\n  it is not the same again: {field}");
+            }
+            text
+        }
         Verdict::TooWeak(from, to, flaw) => {
             format!("events {} to {to} repeat, but prove nothing: {flaw}", from + 1)
         }
         Verdict::Lasso(lasso, proof) => told(lasso, proof),
+    }
+}
+
+/// What to do about a reason.
+fn hint(reason: &str) -> &'static str {
+    match reason {
+        "messages take a random time" => ": set `network.latency` to one number, such as 10",
+        "a persona exchanges or reorders requests" => {
+            ": look for a witness without one, with `fuzz --strategy byzzfuzz --set network.latency=10`"
+        }
+        "a node does not show its state" => ": implement `Node::state`, or write `open_state!()` in it",
+        "no state comes back within the limits" => {
+            ": leave out what grows and no longer matters in `Node::essence`, or raise `limits.steps`"
+        }
+        _ => "",
     }
 }
 

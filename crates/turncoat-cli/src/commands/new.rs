@@ -1,4 +1,4 @@
-//! `turncoat new`: a crate with a small protocol in it, to be replaced by one's own.
+//! `turncoat new`: a crate with a small protocol, to be replaced with your own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::exit::Exit;
 use crate::{out, registry};
 
 const NOTES: &str = "\
-The crate has a protocol, tests that run it among Byzantine replicas, a bug that can be turned on, and a `main` of one line: \
-this whole command, with your protocol in it. It depends on the sources that this command was built from and copies their \
-Cargo.lock, so it builds without a network.
+The crate has a protocol, tests that run it among Byzantine replicas, a bug that can be turned on, and, with the feature \
+`cli`, this whole command with your protocol in it. It depends on the sources that this command was built from and copies \
+their Cargo.lock, so it builds without a network.
 
 Example: turncoat new demo && cd demo && cargo test";
 
-/// Create a crate with a small protocol to replace by your own
+/// Create a crate with a small protocol, to be replaced with your own
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
@@ -39,9 +39,10 @@ pub(crate) struct Args {
 }
 
 /// The files of the crate, which is one itself: `demo`.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     (".gitignore", include_str!("../../template/.gitignore")),
     ("Cargo.toml", include_str!("../../template/Cargo.toml")),
+    ("README.md", include_str!("../../template/README.md")),
     ("rustfmt.toml", include_str!("../../template/rustfmt.toml")),
     ("src/lib.rs", include_str!("../../template/src/lib.rs")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),
@@ -52,11 +53,27 @@ const FILES: [(&str, &str); 6] = [
 const DEPENDS: &str = r#"path = "../../turncoat""#;
 
 /// What its manifest has besides: the template itself is part of another workspace.
-const ALONE: &str = "
+const ALONE: &str = r#"
+# Tests run the protocol many thousand times, so it and turncoat are optimised; other crates build faster without.
 [profile.dev]
-opt-level = 2 # Tests run the protocol many thousand times.
-[workspace] # Of its own, in whatever folder it stands.
-";
+opt-level = 2
+debug = "line-tables-only"
+[profile.dev.package."*"]
+opt-level = 0
+debug = false
+[profile.dev.package.turncoat-core]
+opt-level = 2
+[profile.dev.package.turncoat-lab]
+opt-level = 1
+[profile.dev.package.turncoat-strategies]
+opt-level = 1
+[profile.dev.package.rand_chacha]
+opt-level = 2
+[profile.dev.package.xxhash-rust]
+opt-level = 2
+
+[workspace] # The crate is its own workspace, whatever folder it is in.
+"#;
 
 pub(crate) fn new(args: &Args) -> Result<Exit> {
     let name = &args.name;
@@ -87,11 +104,11 @@ pub(crate) fn new(args: &Args) -> Result<Exit> {
         out::json("new", json!({ "name": name, "folder": name, "files": files }))?;
     } else {
         out::line(format_args!(
-            "{name}/ has a small protocol, tests that run it among Byzantine replicas, and a bug to turn on"
+            "{name}/ has a small protocol, tests that run it among Byzantine replicas, and a bug to switch on"
         ))?;
         out::line(format_args!("  cd {name} && cargo test"))?;
-        out::line(format_args!("  cargo run -- check {name}"))?;
-        out::line(format_args!("  cargo run -- fuzz {name} --with unsigned"))?;
+        out::line(format_args!("  cargo run --features cli -- check {name}"))?;
+        out::line(format_args!("  cargo run --features cli -- fuzz {name} --with unsigned"))?;
     }
     Ok(Exit::Clean)
 }

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use turncoat_lab::report::{self, Report, ReportError, Wishes};
 use turncoat_lab::store::Store;
 
+use super::experiment;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::{files, out, registry};
@@ -139,6 +140,7 @@ pub(crate) fn read(store: &Path, wishes: &Wishes) -> Result<Report> {
     })?;
     let rows = Rows::embedded();
     report.introduce(|variant| rows.bug(variant).ok().map(|bug| bug.in_words()));
+    report.publish(experiment::published);
     Ok(report)
 }
 

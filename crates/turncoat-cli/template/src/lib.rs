@@ -1,34 +1,34 @@
-//! A notice board on n = 3f+1 replicas: clients pin up notices in no common order. Each is agreed on
-//! by an echo broadcast (Bracha and Toueg, 1985) that its client starts; no leader is needed.
-//! Replace it by your protocol: the messages, what a replica does with them, `impl Protocol`.
+//! A notice board on n = 3f+1 replicas. Clients post notices; replicas agree on each one, in no common
+//! order, by an echo broadcast (Bracha and Toueg, 1985). There is no leader.
+//! Replace it with your protocol: the messages, what a replica does with them, `impl Protocol`.
 
 use std::collections::BTreeMap;
 
 use turncoat::prelude::*;
 
-/// What nodes say. Its parts become named lies: `cargo run -- list mutations demo`. View, slot and
-/// phase say which round of the protocol a message belongs to; faults happen in rounds.
+/// The messages. Each field becomes a lie with a name, such as `echo.ts+1`. View, slot and phase say
+/// which round of the protocol a message belongs to, so that faults can be aimed at rounds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
 pub enum Msg {
-    /// A client asks; who hears it first passes it on.
+    /// A client asks for something. Replicas pass it on when they first hear of it.
     #[message(view = View(0), slot = Slot(m.ts), phase = 1)]
     Request(Signed<Request>),
-    /// This is what the client asks for, and I will say nothing else.
+    /// A replica vouches for the client's request, and for no other one in this slot.
     #[message(view = View(0), slot = Slot(m.ts), phase = 2)]
     Echo(Request),
-    /// To the client: it is done.
+    /// A replica tells the client that its request is decided.
     #[message(view = View(0), slot = Slot(m.ts), phase = 3)]
     Reply(Reply),
 }
 
 flags! {
-    /// Bugs to switch on, to see whether tests find them: `cargo run -- fuzz demo --with unsigned`.
+    /// Bugs that can be switched on, to see whether the tests find them.
     pub struct Flags {
-        unsigned: "a request is believed whoever has signed it",
+        unsigned: "requests are accepted whoever signed them",
     }
 }
 
-/// What a replica has heard about one request, and what it has said.
+/// What a replica has heard and said about one request.
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 struct Round {
     echoes: Votes<Request>,
@@ -36,7 +36,7 @@ struct Round {
     done: Option<Reply>,
 }
 
-/// A replica: all that it remembers. All that it does goes through its `Context`.
+/// The state of a replica. It acts on the world through its `Context` only.
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 pub struct Replica {
     flags: Flags,
@@ -44,7 +44,8 @@ pub struct Replica {
 }
 
 impl Node<Board> for Replica {
-    /// Records what was said, then does what follows. All but `from` and signatures may be a lie.
+    /// Records the message, then does what follows from it. Only `from` and signatures can be trusted:
+    /// a Byzantine replica may change everything else.
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Board>) {
         let genuine = |m: &Signed<Request>| m.is_by(m.client) || self.flags.unsigned;
         let request = match msg {
@@ -56,7 +57,7 @@ impl Node<Board> for Replica {
         let round = self.rounds.entry(slot).or_default();
         match msg {
             Msg::Echo(_) => drop(round.echoes.add(from, request)),
-            // Once, and when the client asks again: something was lost.
+            // The first time, and whenever the client asks again because something was lost.
             _ if round.echoed.is_none() || from == request.client => {
                 let echoed = *round.echoed.get_or_insert(request);
                 cx.to_others(msg.clone());
@@ -65,7 +66,7 @@ impl Node<Board> for Replica {
             }
             _ => {}
         }
-        // Any two quorums share a correct replica, and that echoes one request only.
+        // Any two quorums share a correct replica, which echoes only one request.
         let winner = round.echoes.winner(cx.cluster().quorum());
         if let (None, Some((request, voters))) = (round.done, winner) {
             let reply = request.reply(View(0), slot, request.digest().0);
@@ -74,24 +75,24 @@ impl Node<Board> for Replica {
             cx.send(request.client, Msg::Reply(reply));
         }
     }
-    /// What it waits for: `explain` tells it of runs that stand still.
+    /// The messages it waits for: `explain` reports them when a run is stuck.
     fn vitals(&self, c: &Cluster) -> Vitals {
         let open = self.rounds.iter().filter(|(_, round)| round.done.is_none());
         let echoes = |(slot, round): (&Slot, &Round)| (About::Slot(*slot), round.echoes.seen());
         let waiting = |(about, have)| Waiting { kind: "echo", about, have, need: c.quorum() };
         Vitals { waiting: open.map(echoes).map(waiting).collect(), ..Vitals::default() }
     }
-    open_state!(); // It may be copied, shown and compared: for traces, and proofs of no progress.
+    open_state!(); // The state may be copied, shown and compared: for traces, personas and proofs.
 }
 
-/// The protocol: its names, its types, and how nodes are made.
+/// The protocol: its name, its types, and how to create its nodes.
 pub struct Board;
 
 impl Protocol for Board {
     const NAME: &'static str = "demo";
-    const ABOUT: &'static str = "a notice board: echo broadcast of what clients ask for";
+    const ABOUT: &'static str = "a notice board: echo broadcast of clients' requests";
     const FLAGS: &'static [Flag] = Flags::ALL;
-    const PHASES: u32 = 3; // Rounds of a slot: the highest phase of a message.
+    const PHASES: u32 = 3; // Rounds per slot: the highest phase of a message.
     type Msg = Msg;
     type Timer = ClientTimer;
     type Replica = Replica;
@@ -102,15 +103,15 @@ impl Protocol for Board {
         Replica { flags: config.flags, ..Replica::default() }
     }
     fn client(_: NodeId, c: &Cluster, _: &Self::Config, work: &ClientWork) -> QuorumClient {
-        // So many equal replies make a result; f+1, as one of them is a correct replica's.
+        // f+1 equal replies are a result: at least one of them is from a correct replica.
         QuorumClient::new(work, ReplyQuorum { ordered: c.weak(), read: c.quorum() })
     }
     fn gap_free(_: &Self::Config) -> bool {
-        false // Notices are decided in any order. In a log, slot after slot: leave this out.
+        false // Notices are decided in any order. For a log, which has no gaps, leave this out.
     }
 }
 
-/// How the stock client talks to it.
+/// How the stock client talks to the replicas.
 impl Service for Board {
     fn request(request: Signed<Request>) -> Msg {
         Msg::Request(request)

@@ -1,2 +1,2 @@
-//! The command `turncoat` with this protocol in it: `cargo run -- help`.
+//! The command `turncoat` with this protocol in it: `cargo run --features cli -- help`.
 turncoat::registry![demo::Board];

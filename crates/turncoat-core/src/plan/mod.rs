@@ -134,6 +134,10 @@ impl Adversary for Plan {
     fn is_steady(&self, now: &Sent, period: u64) -> bool {
         let mut rules = self.rules.iter().zip(&self.deeds);
         let steady = |(rule, deed): (&Rule, &Option<Deed>)| {
+            // A persona that is awake cannot be woken again.
+            if matches!(deed, Some(Deed::Wake(_))) {
+                return true;
+            }
             // What is made up depends on the message at hand; other lies and deeds on what has happened before.
             let plain = match &rule.action {
                 Action::Deed => matches!(deed, Some(Deed::Mint(..))),

@@ -10,6 +10,7 @@ use crate::ids::{NodeId, Seat, Time, View};
 use crate::net::Header;
 use crate::node::{Protocol, leader};
 use crate::outcome::Violation;
+use crate::persona::Face;
 use crate::tokens::{self, Token};
 
 /// A run at a moment.
@@ -32,8 +33,8 @@ pub trait Moment {
     /// still to go. The clock, counters and what has happened are not in it.
     ///
     /// # Errors
-    /// If something else decides too, and what.
-    fn world(&self) -> Result<Vec<Token>, &'static str>;
+    /// All else that decides too, if anything does.
+    fn world(&self) -> Result<Vec<Token>, Vec<&'static str>>;
     /// After so many views the leaders are the same again.
     fn period(&self) -> u32;
     /// See [`Protocol::VIEW_DELAYS`].
@@ -72,14 +73,17 @@ impl<P: Protocol> Moment for Sim<P> {
         self.goal_at.is_some()
     }
 
-    fn world(&self) -> Result<Vec<Token>, &'static str> {
-        self.closed()?;
-        // Blocks that somebody names are live, and so are those below them as far as a rule may look.
-        let mut live = Vec::new();
-        for _ in 0..DEPTH {
-            live = named(&self.tokens(&live)?);
+    fn world(&self) -> Result<Vec<Token>, Vec<&'static str>> {
+        let mut open = self.open();
+        let mut world = self.tokens(&[]);
+        if world.is_none() {
+            open.push("a node does not show its state");
         }
-        self.tokens(&live)
+        // Blocks that somebody names are live, and so are those below them as far as a rule may look.
+        for _ in 0..DEPTH {
+            world = world.filter(|_| open.is_empty()).and_then(|world| self.tokens(&named(&world)));
+        }
+        world.ok_or(open)
     }
 
     fn period(&self) -> u32 {
@@ -105,35 +109,42 @@ fn named(tokens: &[Token]) -> Vec<Digest> {
 }
 
 impl<P: Protocol> Sim<P> {
-    fn tokens(&self, live: &[Digest]) -> Result<Vec<Token>, &'static str> {
+    /// The world, unless a node does not show its state.
+    fn tokens(&self, live: &[Digest]) -> Option<Vec<Token>> {
         let mut out = Vec::new();
         let left = |at: Time| at.0.saturating_sub(self.io.time.0);
         for index in 0..self.nodes.len() {
             let seat = Seat(index as u8);
-            out.push(Token::Text(self.io.seats.name(seat).to_string()));
+            out.extend([Token::Field("node"), Token::Text(self.io.seats.name(seat).to_string())]);
             if !self.is_alive(seat) {
                 out.push(Token::Name("stopped"));
             } else if !self.nodes[index].essence(live, &mut out) {
-                return Err("a node does not show its state");
+                return None;
             }
             out.push(Token::Count(self.io.last_payload(seat).into()));
         }
+        for face in &self.faces {
+            face.essence(&mut out);
+        }
+        out.push(Token::Field("timers"));
         for (seat, timer, at) in self.io.timers.in_order() {
             tokens::write(&(seat.0, timer, left(at)), &mut out);
         }
         let mut flying: Vec<Header> = Vec::new();
         self.queue.visit(&mut |header| flying.push(*header));
         flying.sort_by_key(|header| header.id);
+        out.push(Token::Field("messages in flight"));
         for header in flying {
             tokens::write(&(header.src.0, header.dst.0, left(header.at)), &mut out);
             tokens::write(self.slab.get(header.payload), &mut out);
         }
+        out.push(Token::Field("links"));
         out.extend(self.links.iter().map(|&last| Token::Number(left(last))));
-        Ok(out)
+        Some(out)
     }
 
-    /// Whether nothing but nodes, timers and messages decides how the run goes on.
-    fn closed(&self) -> Result<(), &'static str> {
+    /// What decides how the run goes on, apart from nodes, timers and messages.
+    fn open(&self) -> Vec<&'static str> {
         let reasons = [
             (!self.calm, "the network is not calm yet"),
             (self.script.next < self.script.actions.script.len(), "the script is not over"),
@@ -141,12 +152,13 @@ impl<P: Protocol> Sim<P> {
             (!self.split.is_empty(), "the network is split"),
             (!self.is_steady(), "the adversary has a memory, or lies"),
             (!self.deeds.is_empty() || !self.held.is_empty(), "a fault is under way"),
-            (!self.faces.is_empty(), "a node has a persona"),
+            (self.faces.iter().any(|face| !face.awake), "a persona has not woken up yet"),
+            (self.faces.iter().any(Face::is_unsettled), "a persona exchanges or reorders requests"),
             (self.io.clocks.iter().any(|&clock| clock != Default::default()), "a clock drifts"),
             (self.io.draws(), "a node draws random numbers"),
             (self.has_table(), "a table says who leads"),
         ];
-        reasons.into_iter().find(|(open, _)| *open).map_or(Ok(()), |(_, reason)| Err(reason))
+        reasons.into_iter().filter(|(open, _)| *open).map(|(_, reason)| reason).collect()
     }
 
     /// Whether some correct replica is in a view whose leader the scenario prescribes.

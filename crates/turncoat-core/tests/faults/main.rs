@@ -4,6 +4,7 @@ mod assumptions;
 mod bad_scenarios;
 mod composing;
 mod crashes;
+mod epochs;
 mod flips;
 mod hold;
 mod keeping_time;

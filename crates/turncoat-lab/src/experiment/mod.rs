@@ -269,6 +269,16 @@ impl Experiment {
         names.zip(ran.hits.iter().map(|runs| runs.len() as u64))
     }
 
+    /// The published counts of a row: what was counted, in how many runs, of how many. Only the first variant was published.
+    pub fn published(&self, variant: &str, row: &str) -> Vec<(String, u64, u64)> {
+        let first = self.variants.first().is_some_and(|first| first.name == variant);
+        let row =
+            self.rows.iter().find(|known| known.name == row).filter(|_| first && self.published_runs > 0);
+        let counts = row.map_or(&[][..], |row| &row.published);
+        let count = |(column, &hits): (&Column, _)| (column.of.clone(), hits, self.published_runs);
+        self.columns.iter().zip(counts).map(count).collect()
+    }
+
     /// What a campaign has come to before its first run.
     pub fn nothing(&self) -> Ran {
         Ran { summary: Summary::default(), hits: vec![Vec::new(); self.columns.len()] }

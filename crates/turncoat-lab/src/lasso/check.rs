@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use turncoat_core::fault::{Fault, RoundSource};
+use turncoat_core::fault::{Effect, Fault, RoundSource};
 use turncoat_core::ids::{NodeId, Time, View};
 use turncoat_core::outcome::Outcome;
 use turncoat_core::record::{Arrival, Loss, Recording, SentCopy, What};
@@ -41,7 +41,7 @@ pub enum Flaw {
     Short(RangeInclusive<u64>),
     /// Something else than the world decides how the run goes on.
     #[error("more decides about the run than its state: {0}")]
-    Open(&'static str),
+    Open(String),
     /// The worlds differ.
     #[error("the state does not come back: {0}")]
     Differs(String),
@@ -68,7 +68,7 @@ struct End {
 #[derive(Default)]
 struct Watched {
     ends: Vec<End>,
-    open: Option<&'static str>,
+    open: Option<String>,
     correct: Vec<NodeId>,
     period: u32,
     view_delays: u64,
@@ -84,7 +84,7 @@ impl Watched {
         let step = moment.steps();
         if (step == from && self.ends.is_empty()) || (step == to && self.ends.len() == 1) {
             match moment.world() {
-                Err(reason) => self.open = Some(reason),
+                Err(reasons) => self.open = Some(reasons.join("; ")),
                 Ok(world) => {
                     let (time, commits, done) = (moment.time(), moment.commits(), moment.done());
                     self.ends.push(End { world, time, commits, done });
@@ -154,8 +154,8 @@ fn judge(
     outcome: &Outcome,
     recording: &Recording,
 ) -> Result<Proof, Flaw> {
-    if let Some(reason) = watched.open {
-        return Err(Flaw::Open(reason));
+    if let Some(reasons) = &watched.open {
+        return Err(Flaw::Open(reasons.clone()));
     }
     let [before, after] = &watched.ends[..] else { return Err(Flaw::Short(steps)) };
     same(&before.world, &after.world, watched.period.into())?;
@@ -169,7 +169,7 @@ fn judge(
     }
     let weak = |words: String| Err(Flaw::Environment(words));
     if outcome.over_budget {
-        return weak("more replicas are faulty than the protocol can bear".to_owned());
+        return weak("more replicas are faulty than the protocol tolerates".to_owned());
     }
     let segment = Segment::of(recording, steps, &watched.correct);
     if let Some(idle) = watched.correct.iter().find(|&&node| !segment.acts(node)) {
@@ -196,7 +196,8 @@ fn judge(
     if together < enough {
         return weak(format!("correct replicas are together for {together} ticks, and need {enough}"));
     }
-    let benign = segment.uniform == Some(usual.0) && !segment.meddled;
+    let two_faced = scenario.adversary.faults.iter().any(|fault| matches!(fault.effect, Effect::Persona(_)));
+    let benign = segment.uniform == Some(usual.0) && !segment.meddled && !two_faced;
     let class = if benign { LassoClass::Benign } else { LassoClass::Adversarial };
     let views =
         watched.views.last().map_or(0, |last| last.0) - watched.views.first().map_or(0, |first| first.0);

@@ -1,6 +1,6 @@
 //! Looks for a part of a run that repeats for ever.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use turncoat_core::hash::stable_hash;
 use turncoat_core::ids::View;
@@ -12,6 +12,7 @@ use turncoat_core::tokens::Token;
 
 use super::NEAR;
 use super::check::{Flaw, Proof, prove};
+use super::grows::grows;
 
 /// What is known about the termination of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,8 +25,13 @@ pub enum Verdict {
     Lasso(Lasso, Proof),
     /// What comes after one event up to another repeats for ever, but what the protocol asks for to terminate is not given.
     TooWeak(u64, u64, Flaw),
-    /// Nobody knows, and why.
-    Unresolved(&'static str),
+    /// Nobody knows.
+    Unresolved {
+        /// All reasons why.
+        why: Vec<&'static str>,
+        /// The fields that keep the state from coming back, if that is the reason.
+        grows: Vec<String>,
+    },
 }
 
 impl Verdict {
@@ -40,7 +46,7 @@ impl Verdict {
 /// # Errors
 /// If the scenario cannot run.
 pub fn find(entry: &Entry, scenario: &Scenario) -> Result<Verdict, ScenarioError> {
-    let mut finder = Finder { why: "the network is never calm", ..Finder::default() };
+    let mut finder = Finder { why: vec!["the network is never calm"], ..Finder::default() };
     let outcome = entry.runner().watch(scenario, &mut |moment| finder.look(moment))?;
     let Some((from, to)) = finder.found else { return Ok(finder.nothing(&outcome)) };
     Ok(match prove(entry, scenario, from, to)? {
@@ -57,7 +63,10 @@ struct Finder {
     /// The worlds since the last decision, and the events after which they were.
     seen: BTreeMap<Vec<u64>, u64>,
     found: Option<(u64, u64)>,
-    why: &'static str,
+    why: Vec<&'static str>,
+    /// The worlds of the last views, as many as it takes for the same leader to come again.
+    last: VecDeque<(View, Vec<Token>)>,
+    grows: Vec<String>,
 }
 
 impl Finder {
@@ -73,21 +82,34 @@ impl Finder {
             self.seen.clear();
         }
         match moment.world() {
-            Err(reason) => self.why = reason,
+            Err(reasons) => self.why = reasons,
             Ok(world) => {
-                self.why = "no state comes back within the limits";
+                self.why = vec!["no state comes back within the limits"];
                 let before = self.seen.insert(canonical(&world, moment.period()), moment.steps());
                 self.found = before.map(|before| (before, moment.steps()));
+                self.compare(view, world, moment.period());
             }
         }
         self.found.is_some()
     }
 
-    fn nothing(&self, outcome: &Outcome) -> Verdict {
+    /// Looks at what has changed since the view before that had the same leader.
+    fn compare(&mut self, view: View, world: Vec<Token>, period: u32) {
+        let alike = |(earlier, _): &&(View, _)| earlier.0 % period == view.0 % period;
+        if let Some((_, earlier)) = self.last.iter().rev().find(alike) {
+            self.grows = grows(earlier, &world);
+        }
+        self.last.push_back((view, world));
+        if self.last.len() > period as usize {
+            self.last.pop_front();
+        }
+    }
+
+    fn nothing(self, outcome: &Outcome) -> Verdict {
         match outcome.end {
             _ if self.done => Verdict::Terminates,
             End::Quiet => Verdict::Deadlock,
-            _ => Verdict::Unresolved(self.why),
+            _ => Verdict::Unresolved { why: self.why, grows: self.grows },
         }
     }
 }
@@ -119,6 +141,8 @@ fn canonical(world: &[Token], period: u32) -> Vec<u64> {
             Token::Number(number) => (5, *number),
             Token::Text(words) => (6, stable_hash(0x1A50, words.as_str())),
             Token::Name(name) => (7, stable_hash(0x1A50, *name)),
+            // The same wherever the rest is.
+            Token::Field(_) => continue,
             Token::Open => (8, 0),
             Token::Close => (9, 0),
         };

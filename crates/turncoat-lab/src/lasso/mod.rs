@@ -11,6 +11,7 @@
 
 mod check;
 mod find;
+mod grows;
 
 pub use check::{Flaw, Proof, check, prove, same};
 pub use find::{Verdict, find};

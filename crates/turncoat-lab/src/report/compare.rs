@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tables::Counted;
 use super::trials::{First, Trials};
-use super::{Row, Share};
+use super::{BestTwo, Row, Share};
 use crate::stats::{
     A12, Arm, Comparison, Estimate, LEVEL, Rate, Trial, Unit, UnitError, compare, holm, log_rank,
 };
@@ -66,6 +66,19 @@ pub(super) fn with_baseline(rows: &mut [Counted], baseline: usize) {
     }
     curves(rows, baseline, |trials| &trials.by_run, |row| &mut row.first_run);
     curves(rows, baseline, |trials| &trials.by_step, |row| &mut row.first_step);
+}
+
+/// The two rows that find most, and whether they differ.
+pub(super) fn best_two(rows: &[Counted]) -> Option<BestTwo> {
+    let rate = |counted: &Counted| counted.row.success.hits as f64 / counted.row.success.of.max(1) as f64;
+    let mut rows: Vec<&Counted> = rows.iter().filter(|counted| counted.row.strategy != "none").collect();
+    rows.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    let [best, second, ..] = rows[..] else { return None };
+    let p = match pair(best, second) {
+        Ok(Versus::Rates { p, .. }) => Some(p),
+        _ => None,
+    };
+    Some(BestTwo { best: best.row.name.clone(), second: second.row.name.clone(), p })
 }
 
 /// Compares a row with the baseline, before any correction.

@@ -72,6 +72,9 @@ pub struct Table {
     pub target: String,
     /// The row that the others are compared with; none where it is not in this table.
     pub baseline: Option<String>,
+    /// How the two best rows compare, if there are two.
+    #[serde(default)]
+    pub best: Option<BestTwo>,
     /// What it comes to, in sentences.
     pub verdict: Vec<String>,
     /// Who searched.
@@ -109,6 +112,9 @@ pub struct Row {
     pub properties: BTreeMap<String, Share>,
     /// Runs that show each known bug; `other` are violations that are none of the bugs looked for.
     pub bugs: BTreeMap<String, Share>,
+    /// The published rates of an experiment, by what was counted: a property, `property:rule`, or `any`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published: BTreeMap<String, Share>,
     /// What the adversary did.
     pub faults: Faults,
     /// Events of all runs.
@@ -123,6 +129,17 @@ pub struct Row {
     pub first_step: Option<First>,
     /// Why there is no comparison, or no work until the first hit.
     pub refusal: Option<String>,
+}
+
+/// The row that finds most, and the best alternative to it. Rows without an adversary do not count.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BestTwo {
+    /// The best row.
+    pub best: String,
+    /// The second best.
+    pub second: String,
+    /// Fisher's test of the difference; none where the two cannot be compared.
+    pub p: Option<f64>,
 }
 
 /// So many of so many.
@@ -164,6 +181,18 @@ impl Report {
     pub fn introduce(&mut self, known: impl Fn(&str) -> Option<String>) {
         for table in &mut self.tables {
             table.verdict.splice(..0, known(&table.variant));
+        }
+    }
+}
+
+impl Report {
+    /// Adds the published rates of rows, by experiment, variant and row: see [`Row::published`].
+    pub fn publish(&mut self, known: impl Fn(&str, &str, &str) -> Vec<(String, u64, u64)>) {
+        for table in &mut self.tables {
+            for row in &mut table.rows {
+                let rates = known(&table.experiment, &table.variant, &row.name).into_iter();
+                row.published.extend(rates.map(|(of, hits, runs)| (of, Share::independent(hits, runs))));
+            }
         }
     }
 }

@@ -125,6 +125,7 @@ impl Plan {
         if let Some(baseline) = baseline {
             compare::with_baseline(&mut rows, baseline);
         }
+        let best = compare::best_two(&rows);
         let mut counts = BTreeMap::new();
         for counted in &rows {
             counts.extend(counted.signatures.iter().map(|(&key, &count)| (key, count)));
@@ -136,6 +137,7 @@ impl Plan {
             variant: self.variant.clone(),
             target: self.target.clone(),
             baseline: baseline.map(|index| rows[index].name.clone()),
+            best,
             verdict: Vec::new(),
             heat: heat::maps(&rows),
             kinds: kinds::read(store, &campaigns, &counts)?,
@@ -208,6 +210,7 @@ impl Group {
             success,
             properties: shares(tally.properties),
             bugs: shares(tally.bugs),
+            published: BTreeMap::new(),
             faults: tally.faults,
             steps: tally.steps,
             seconds: tally.seconds,

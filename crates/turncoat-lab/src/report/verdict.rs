@@ -2,7 +2,7 @@
 
 use super::print::number::{count, p_value, percent};
 use super::tables::TUNE;
-use super::{Row, Table, Versus};
+use super::{BestTwo, Row, Table, Versus};
 
 /// The usual chance of a false alarm.
 const ALPHA: f64 = 0.05;
@@ -13,7 +13,7 @@ pub(super) fn sentences(table: &Table) -> Vec<String> {
     if table.rows.iter().all(|row| row.hits == 0) {
         sentences.push(nothing(table));
     } else {
-        sentences.extend(best(table));
+        sentences.extend(best(table).map(|sentence| with_alternative(sentence, table)));
         sentences.extend(others(table));
         sentences.extend(control(table));
     }
@@ -115,6 +115,25 @@ fn best(table: &Table) -> Option<String> {
             "{baseline_name} finds {thing} {second}; of the others {best_name} is the best, {first}; {test}."
         )
     })
+}
+
+/// The sentence about the best row, with the best alternative to it where that is not the baseline.
+fn with_alternative(sentence: String, table: &Table) -> String {
+    let named = |name: &str| table.rows.iter().find(|row| row.name == name);
+    let Some(BestTwo { second, p, best }) = &table.best else { return sentence };
+    let pair = named(second).zip(named(best)).filter(|(second, _)| second.hits > 0);
+    let Some((second, _)) =
+        pair.filter(|(second, best)| second.versus != Versus::Baseline && best.versus != Versus::Baseline)
+    else {
+        return sentence;
+    };
+    let differs = match p {
+        Some(p) if *p <= ALPHA => format!("they differ, p {} (Fisher)", p_value::related(*p)),
+        Some(p) => format!("no difference between the two is shown, p {} (Fisher)", p_value::related(*p)),
+        None => "the two cannot be compared".to_owned(),
+    };
+    let sentence = sentence.trim_end_matches('.');
+    format!("{sentence}. The best alternative is {}, {}: {differs}.", quoted(&second.name), often(second))
 }
 
 /// How often, in words.

@@ -38,6 +38,22 @@ fn rates_and_comparisons_are_those_of_the_counts() {
 }
 
 #[test]
+fn the_best_row_is_held_against_the_second_best_and_not_the_baseline_alone() {
+    let made = three_rows();
+    made.add(&campaign("twins", "twins"), 1000, |run| run % 50 < 2);
+    let mut report = made.report(None);
+    let best = report.tables[0].best.clone().expect("two rows");
+    assert_eq!((best.best.as_str(), best.second.as_str()), ("byzzfuzz c=1 d=1", "twins"));
+    let words = "The best alternative is twins, in 4.0 % of runs";
+    assert!(report.tables[0].verdict[0].contains(words), "{}", report.tables[0].verdict[0]);
+    report.publish(
+        |_, _, row| if row == "random" { vec![("agreement".to_owned(), 3, 100)] } else { Vec::new() },
+    );
+    let text = turncoat_lab::report::markdown(&report);
+    assert!(text.contains("| random | 2.0 % [1.3, 3.1] | 3.0 % [1.0, 8.5] |"), "{text}");
+}
+
+#[test]
 fn work_until_the_first_find_is_counted_in_trials_of_a_hundredth_of_the_runs() {
     let report = three_rows().report(None);
     let rows = &report.tables[0].rows;

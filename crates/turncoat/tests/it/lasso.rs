@@ -43,6 +43,39 @@ fn lasso(scenario: &Scenario) -> (Lasso, (u32, u64)) {
     }
 }
 
+/// All reasons why nobody knows whether a run terminates.
+fn unresolved(verdict: Verdict) -> Vec<&'static str> {
+    match verdict {
+        Verdict::Unresolved { why, .. } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two stopped replicas, and a liar whose second face has these edits.
+fn two_faced(edits: &str, network: &str) -> Verdict {
+    let text = format!(
+        "schema = 1\nprotocol = {{ name = 'hotstuff', pacemaker = 'local' }}\ncluster.over-budget = true\n{network}\n\
+         adversary = {{ byzantine = ['p1'], faults = [\
+         {{ persona = {{ of = 'p1', to = ['p0'], edits = [{edits}] }} }}, \
+         {{ time = 1, crash = 'p2' }}, {{ time = 1, crash = 'p3' }}] }}"
+    );
+    verdict(&Scenario::parse(&text).expect("a scenario"), "hotstuff")
+}
+
+#[test]
+fn all_reasons_are_given_at_once() {
+    let why = unresolved(two_faced("{ sub = { slot = 1, with = 0 } }", ""));
+    assert_eq!(why, ["messages take a random time", "a persona exchanges or reorders requests"]);
+}
+
+#[test]
+fn a_second_face_that_is_awake_is_part_of_the_state() {
+    for edits in ["", "'mute'", "{ forget = 1 }"] {
+        let verdict = two_faced(edits, "network.latency = 10");
+        assert!(matches!(verdict, Verdict::TooWeak(.., Flaw::Environment(_))), "{edits}: {verdict:?}");
+    }
+}
+
 #[test]
 fn replicas_that_are_stuck_need_no_liar_to_stay_so() {
     let scenario = witness("hotstuff-two-phase/sticky");
@@ -89,7 +122,7 @@ fn chance_is_no_proof() {
                 cluster.over-budget = true\nadversary.faults = [\
                 { time = 1, crash = 'p1' }, { time = 1, crash = 'p2' }]";
     let verdict = verdict(&Scenario::parse(text).expect("a scenario"), "hotstuff");
-    assert_eq!(verdict, Verdict::Unresolved("messages take a random time"));
+    assert_eq!(unresolved(verdict), ["messages take a random time"]);
 }
 
 #[test]

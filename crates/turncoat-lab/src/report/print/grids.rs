@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Faults, First, Heat, Power, Report, Row, Table, Versus};
+use super::super::{Faults, First, Heat, Power, Report, Row, Share, Table, Versus};
 use super::grid::Grid;
 use super::number::{count, estimate, p_value, percent, significant};
 
@@ -41,6 +41,32 @@ pub(super) fn results(table: &Table) -> Grid {
         grid.rows.push(cells);
     }
     grid
+}
+
+/// The published rates beside ours, if the experiment has any.
+pub(super) fn published(table: &Table) -> Option<Grid> {
+    let counted: BTreeSet<&String> = table.rows.iter().flat_map(|row| row.published.keys()).collect();
+    if counted.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::new("Our rates and those published (95 % intervals)", &["row"]);
+    grid.head.extend(counted.iter().flat_map(|of| [of.to_string(), format!("{of}, published")]));
+    for row in table.rows.iter().filter(|row| !row.published.is_empty()) {
+        let mut cells = vec![row.name.clone()];
+        for of in &counted {
+            // A row has counts of properties, and of what it was run for.
+            let ours = match row.properties.get(*of) {
+                Some(share) => Some(*share),
+                None if **of == table.target => Some(row.success),
+                None if of.contains(':') => None,
+                None => Some(Share::independent(0, row.runs)),
+            };
+            cells.push(ours.map_or(NONE.to_owned(), percent::cell));
+            cells.push(row.published.get(*of).map_or(NONE.to_owned(), |share| percent::cell(*share)));
+        }
+        grid.rows.push(cells);
+    }
+    Some(grid)
 }
 
 /// Every row against the baseline.

@@ -56,6 +56,7 @@ pub(super) fn summary(report: &Report) -> String {
 /// What a table shows, in the order in which one reads it.
 fn tables_of(table: &Table) -> Vec<Grid> {
     let mut all = vec![grids::results(table)];
+    all.extend(grids::published(table));
     if table.rows.len() > 1 {
         let metrics = [Metric::Success, Metric::RunsToFirst, Metric::StepsToFirst];
         all.extend(metrics.map(|metric| grids::compared(table, metric, ALPHA)));
