@@ -17,7 +17,7 @@ their Cargo.lock, so it builds without a network.
 
 Example: turncoat new demo && cd demo && cargo test";
 
-/// Create a crate with a small protocol, to be replaced with your own
+/// Create a crate with a small protocol to replace with your own
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct Args {
