@@ -2,6 +2,8 @@
 
 use std::io::{stderr, stdout};
 
+use turncoat_lab::words::packed;
+
 /// The narrowest column that words are put into.
 const NARROWEST: usize = 24;
 
@@ -57,23 +59,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// Words in lines of at most so many letters, unless a word is longer.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut length = 0;
-    for word in pieces(text) {
-        let letters = word.chars().count();
-        if length > 0 && length + 1 + letters > width {
-            lines.push(String::new());
-            length = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            if length > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        length += letters + usize::from(length > 0);
-    }
-    lines
+    packed(pieces(text), " ", width)
 }
 
 /// Markdown in which tables have straight columns, and those that are too wide are cut into parts with the first column each.

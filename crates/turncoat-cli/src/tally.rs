@@ -14,6 +14,7 @@ use turncoat_core::strategy::Space;
 use turncoat_lab::corpus::{Filed, How};
 use turncoat_lab::stats::Rate;
 use turncoat_lab::summary::{Ends, Finding, Summary};
+use turncoat_lab::words::and;
 
 use crate::again;
 use crate::cases::{Case, Cases, Verdict};
@@ -316,7 +317,7 @@ impl Tally<'_> {
                 row("reached", reached.join(", "))?;
             }
         }
-        self.print_known(verbose)
+        self.print_known()
     }
 
     /// The first violation of each property, the worst first, or that there is none.
@@ -365,26 +366,26 @@ impl Tally<'_> {
         Some(format!("{:.1$} %", (most * unit).ceil() / unit, digits as usize))
     }
 
-    /// How many bugs are known of such a protocol, and which showed; all of their names if they are few.
-    fn print_known(&self, verbose: bool) -> Result<()> {
+    /// Which bugs are known of such a protocol, and whether they showed: many have a row of their own.
+    fn print_known(&self) -> Result<()> {
         const FEW: usize = 4;
         let Known { bugs, shown } = &self.known;
         if bugs.is_empty() {
             return Ok(());
         }
-        let (name, shown) = (self.entry.name, shown.values().map(|bug| &**bug).collect::<BTreeSet<_>>());
+        let (name, shown) = (self.entry.name, shown.values().collect::<BTreeSet<_>>());
         let showed = match (shown.len(), self.summary.first.is_empty()) {
             (0, true) if bugs.len() == 1 => "it did not show".to_owned(),
             (0, true) => "none of them showed".to_owned(),
             (0, false) => "no violation was attributed to a single known bug".to_owned(),
-            (_, _) => format!("{} showed", shown.into_iter().collect::<Vec<_>>().join(" and ")),
+            (_, _) => format!("{} showed", and(shown)),
         };
-        let all = match verbose || bugs.len() <= FEW {
-            true => format!(" ({})", bugs.join(", ")),
-            false => String::new(),
-        };
-        let count = counted(bugs.len() as u64, "known bug");
-        Ok(out::line(format_args!("{name} has {count}{all}; {showed}"))?)
+        let (count, names) = (counted(bugs.len() as u64, "known bug"), bugs.join(", "));
+        if bugs.len() <= FEW {
+            return Ok(out::line(format_args!("{name} has {count} ({names}); {showed}"))?);
+        }
+        out::line(format_args!("{name} has {count}; {showed}"))?;
+        row("known bugs", names)
     }
 }
 

@@ -30,3 +30,4 @@ pub mod suite;
 pub mod summary;
 pub mod suspects;
 pub mod tune;
+pub mod words;

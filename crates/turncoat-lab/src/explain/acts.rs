@@ -8,7 +8,7 @@ use turncoat_core::outcome::Property;
 use turncoat_core::record::{Arrival, Recording, SentCopy, Standing, What};
 
 use super::read::Run;
-use super::words::and;
+use crate::words::and;
 
 /// As many deeds as are told.
 const FEW: usize = 3;

@@ -9,7 +9,7 @@ use turncoat_core::schedule::Action;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Run, kind, received};
-use super::words::{and, count};
+use crate::words::{and, count};
 
 /// Lines about messages that fared alike, at the most.
 pub(super) const LINES: usize = 8;

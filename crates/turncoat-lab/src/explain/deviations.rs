@@ -10,7 +10,7 @@ use turncoat_core::sim::Moment;
 
 use super::acts::Act;
 use super::read::Run;
-use super::words::and;
+use crate::words::and;
 
 /// How many events are compared first.
 const SOON: u64 = 500;

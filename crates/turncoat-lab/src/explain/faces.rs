@@ -9,7 +9,7 @@ use turncoat_core::record::SentCopy;
 use super::blame::receivers;
 use super::claim::{Claim, Line, each};
 use super::read::{Run, received};
-use super::words::{and, count};
+use crate::words::{and, count};
 
 impl Run {
     /// Second instances of a liar, and what they said.

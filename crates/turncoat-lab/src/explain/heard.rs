@@ -5,7 +5,7 @@ use turncoat_core::record::SentCopy;
 
 use super::claim::{Claim, Line};
 use super::read::{Decision, Run, kind, received};
-use super::words::and;
+use crate::words::and;
 
 /// As many messages as are told of.
 const FEW: usize = 12;

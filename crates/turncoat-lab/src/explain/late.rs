@@ -10,7 +10,7 @@ use turncoat_core::scenario::SchedulerName;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Decision, Run, kind, received};
-use super::words::and;
+use crate::words::and;
 
 /// Votes that a replica lacked when it decided, and that were on their way to it.
 pub(super) struct Late<'a> {

@@ -4,7 +4,7 @@ use turncoat_core::part::Change;
 use turncoat_core::record::{Falsehood, SentCopy};
 
 use super::read::{Run, kind};
-use super::words::and;
+use crate::words::and;
 
 /// What a lie changed in one part of a message.
 #[derive(Default)]

@@ -44,7 +44,6 @@ mod text;
 mod values;
 mod views;
 mod why;
-mod words;
 
 pub use board::{Board, Decided};
 pub use chart::{Arrow, Chart, Item, Lifeline, Mark, Sign};
@@ -53,6 +52,7 @@ pub use story::Section;
 use story::{Part, WIDTH};
 
 use crate::lasso::{self, Verdict};
+use crate::words;
 use deviations::Deviations;
 use read::{Lap, Run};
 

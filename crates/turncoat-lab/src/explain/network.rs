@@ -7,7 +7,7 @@ use turncoat_core::record::{Arrival, Falsehood, Loss, What};
 use super::blame::{Group, LINES, more};
 use super::claim::{Claim, Line, each};
 use super::read::{Run, received};
-use super::words::and;
+use crate::words::and;
 
 impl Run {
     /// What the network did up to the violation, a line each.

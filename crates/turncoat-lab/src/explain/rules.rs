@@ -7,7 +7,7 @@ use turncoat_core::record::{Falsehood, SentCopy};
 
 use super::claim::{Claim, Line, each};
 use super::read::{Decision, Run, received};
-use super::words::{and, capitalised};
+use crate::words::{and, capitalised};
 
 impl Run {
     /// The decisions that a replica should not have made.

@@ -11,7 +11,7 @@ use super::claim::{Claim, Line};
 use super::deviations::Deviations;
 use super::read::Run;
 use super::values::stands_in;
-use super::words::{and, wrapped};
+use crate::words::{and, wrapped};
 
 /// The most columns of a line.
 pub(super) const WIDTH: usize = 100;

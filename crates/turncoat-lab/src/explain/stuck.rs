@@ -7,7 +7,7 @@ use turncoat_core::record::{Arrival, Loss, SentCopy, Standing, What};
 
 use super::claim::{Claim, Line};
 use super::read::{Lap, Run};
-use super::words::{and, count};
+use crate::words::{and, count};
 
 /// As many requests as are named.
 const FEW: usize = 4;

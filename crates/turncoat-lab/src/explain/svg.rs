@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
 use super::pen::{Svg, escaped};
-use super::words::wrapped;
+use crate::words::wrapped;
 
 /// Where titles start, and lifelines.
 const MARGIN: u32 = 32;

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::chart::{Arrow, Chart, Item, Mark, Sign};
-use super::words::{packed, wrapped};
+use crate::words::{packed, wrapped};
 
 /// Columns for the numbers of steps.
 const STEPS: usize = 8;

@@ -10,7 +10,7 @@ use turncoat_core::hash::Digest;
 use turncoat_core::ids::SeatName;
 use turncoat_core::record::{Recording, SentCopy, What};
 
-use super::words::count;
+use crate::words::count;
 
 /// More values than letters have longer names.
 const LETTERS: usize = 26;

@@ -5,7 +5,7 @@ use turncoat_core::record::SentCopy;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Poll, Run, received};
-use super::words::and;
+use crate::words::and;
 
 /// How a later view took another value than the one decided before.
 pub(super) struct Succession<'a> {

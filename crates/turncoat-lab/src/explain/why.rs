@@ -9,7 +9,7 @@ use turncoat_core::record::SentCopy;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Decision, Poll, Run, received};
-use super::words::{and, count};
+use crate::words::{and, count};
 
 impl Run {
     /// The quorums of two decisions that differ, and how that can be.

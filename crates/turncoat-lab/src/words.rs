@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// `p1`, `p1 and p2`, `p1, p2 and p3`; each once.
-pub(super) fn and<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+pub fn and<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     let mut words: Vec<String> = Vec::new();
     for item in items {
         let word = item.to_string();
@@ -19,12 +19,12 @@ pub(super) fn and<T: Display>(items: impl IntoIterator<Item = T>) -> String {
 }
 
 /// A count with its noun: `1 reply`, `2 replies`.
-pub(super) fn count(count: usize, one: &str, many: &str) -> String {
+pub fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A sentence starts with a capital letter, unless that is the name of a node.
-pub(super) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     if chars.clone().nth(1).is_some_and(|second| second.is_ascii_digit()) {
         return text.to_owned();
@@ -33,25 +33,20 @@ pub(super) fn capitalised(text: &str) -> String {
 }
 
 /// Lines of at most so many columns.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     packed(text.split_whitespace(), " ", width)
 }
 
 /// Lines of at most so many columns, broken between items only.
-pub(super) fn packed<'a>(
-    items: impl IntoIterator<Item = &'a str>,
-    separator: &str,
-    width: usize,
-) -> Vec<String> {
+pub fn packed<'a>(items: impl IntoIterator<Item = &'a str>, separator: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for item in items {
-        let last = lines.last_mut().expect("a line");
-        if last.is_empty() {
-            last.push_str(item);
-        } else if last.chars().count() + separator.len() + item.chars().count() <= width {
-            last.extend([separator, item]);
-        } else {
-            lines.push(item.to_owned());
+        match lines.last_mut() {
+            Some(last) if last.is_empty() => last.push_str(item),
+            Some(last) if last.chars().count() + separator.len() + item.chars().count() <= width => {
+                last.extend([separator, item]);
+            }
+            _ => lines.push(item.to_owned()),
         }
     }
     lines
