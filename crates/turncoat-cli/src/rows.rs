@@ -16,7 +16,7 @@ use crate::{again, files, registry};
 
 /// The files of the suite: an installed command has no repository.
 #[derive(Embed)]
-#[folder = "../../suite"]
+#[folder = "suite"]
 struct Suite;
 
 /// The texts of rows by id; a row is read when it is asked for.

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    const FIGURE_2: &str = include_str!("../../../suite/pbft-java/figure-2.toml");
+    const FIGURE_2: &str = include_str!("../tests/golden/figure-2.toml");
 
     /// A crate of which a test has found figure 2 of the ByzzFuzz paper.
     fn crate_under_test() -> (TempDir, Kept, Entry, PathBuf) {

@@ -23,7 +23,7 @@ use crate::{digest, files, numbers, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
 #[derive(Embed)]
-#[folder = "../../experiments"]
+#[folder = "experiments"]
 struct Experiments;
 
 const NOTES: &str = "\

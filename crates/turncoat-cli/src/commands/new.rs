@@ -38,15 +38,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The files of the crate, which is one itself: `demo`.
+/// The files of the crate, which is one itself: `demo`, in `template`. The links in `skeleton` lead there, because cargo
+/// does not package a folder that has a manifest.
 const FILES: [(&str, &str); 7] = [
-    (".gitignore", include_str!("../../template/.gitignore")),
-    ("Cargo.toml", include_str!("../../template/Cargo.toml")),
-    ("README.md", include_str!("../../template/README.md")),
-    ("rustfmt.toml", include_str!("../../template/rustfmt.toml")),
-    ("src/lib.rs", include_str!("../../template/src/lib.rs")),
-    ("src/main.rs", include_str!("../../template/src/main.rs")),
-    ("tests/demo.rs", include_str!("../../template/tests/demo.rs")),
+    (".gitignore", include_str!("../../skeleton/gitignore")),
+    ("Cargo.toml", include_str!("../../skeleton/manifest.toml")),
+    ("README.md", include_str!("../../skeleton/README.md")),
+    ("rustfmt.toml", include_str!("../../skeleton/rustfmt.toml")),
+    ("src/lib.rs", include_str!("../../skeleton/lib.rs")),
+    ("src/main.rs", include_str!("../../skeleton/main.rs")),
+    ("tests/demo.rs", include_str!("../../skeleton/demo.rs")),
 ];
 
 /// How the template depends on turncoat.
