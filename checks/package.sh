@@ -105,10 +105,10 @@ if ! command -v cargo-deny >/dev/null; then
     echo 'package: cargo-deny is not installed, dependencies are not checked; `cargo install cargo-deny --locked` installs it'
     exit 0
 fi
-cargo deny --all-features check bans licenses sources
+cargo deny --log-level error --all-features check bans licenses sources
 if [ "$mode" = full ]; then
     if cargo deny fetch db >"$folder/log" 2>&1; then
-        cargo deny --all-features check advisories
+        cargo deny --log-level error --all-features check advisories
     else
         echo 'package: the database of security advisories cannot be fetched, they are not checked'
     fi

@@ -242,8 +242,16 @@ impl Entry {
 
     /// The setting of the protocol, in a network as the protocol assumes it.
     fn read_setting(&self) -> Result<Scenario, ScenarioError> {
-        let text = format!("schema = {SCHEMA}\n[protocol]\nname = \"{}\"\n{}", self.name, self.setting);
-        let mut scenario = Scenario::parse(&text).map_err(|error| self.bad_setting(&error))?;
+        let malformed = |error: toml::de::Error| ScenarioError::Malformed(error.to_string().trim_end().to_owned());
+        let parsed = toml::from_str(self.setting).map_err(malformed).and_then(|mut keys: toml::Table| {
+            keys.insert("schema".to_owned(), i64::from(SCHEMA).into());
+            let protocol = keys.entry("protocol").or_insert_with(|| toml::Table::new().into());
+            if let Some(protocol) = protocol.as_table_mut() {
+                protocol.insert("name".to_owned(), self.name.into());
+            }
+            Scenario::parse(&keys.to_string())
+        });
+        let mut scenario = parsed.map_err(|error| self.bad_setting(&error))?;
         let network = Arc::make_mut(&mut scenario.network);
         match self.assumptions(&Scenario::new(self.name)).channels {
             Channels::FairLossy => {}

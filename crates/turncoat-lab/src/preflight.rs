@@ -14,6 +14,7 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Adversary, Scenario, ScenarioError, SchedulerName, SchedulerSpec, Seed};
 
 use crate::campaign::{Campaign, CampaignError, SELDOM, first_difference};
+use crate::words::count;
 
 /// How much nonsense of each kind a run stands for.
 const NONSENSE: u64 = 100;
@@ -252,7 +253,7 @@ fn flags(entry: &Entry, storms: &[Scenario], outcomes: &[Outcome]) -> Result<Ans
     }
     Ok(Answer {
         name: "flags",
-        done: format!("{} deviations, each switched on or off alone", entry.flags.len()),
+        done: format!("{}, each switched on or off alone", count(entry.flags.len(), "deviation", "deviations")),
         wrong: Vec::new(),
         advice: "",
         notes: some("no run was another one with ", &idle, ""),

@@ -35,13 +35,12 @@ impl Run {
     /// The same in a few words.
     pub(super) fn faces_in_short(&self, node: NodeId) -> Option<Line> {
         let two = self.scenario.adversary.twins.contains(node) || self.personas(node).next().is_some();
-        let faces = count(self.heard_by(node).len(), "instance", "instances");
+        let instances = self.heard_by(node);
+        let (faces, heard) = (count(instances.len(), "instance", "instances"), instances.join("; "));
         two.then(|| match self.contradiction(node) {
             Some(told) => told.map(|told| format!("ran {faces} with one key: {told}")),
-            None => {
-                let heard = self.heard_by(node).join("; ");
-                format!("ran {faces} that never contradicted each other within a round ({heard})").into()
-            }
+            None if instances.len() < 2 => format!("never started a second instance ({heard})").into(),
+            None => format!("ran {faces} that never contradicted each other within a round ({heard})").into(),
         })
     }
 
