@@ -242,7 +242,8 @@ impl Entry {
 
     /// The setting of the protocol, in a network as the protocol assumes it.
     fn read_setting(&self) -> Result<Scenario, ScenarioError> {
-        let malformed = |error: toml::de::Error| ScenarioError::Malformed(error.to_string().trim_end().to_owned());
+        let malformed =
+            |error: toml::de::Error| ScenarioError::Malformed(error.to_string().trim_end().to_owned());
         let parsed = toml::from_str(self.setting).map_err(malformed).and_then(|mut keys: toml::Table| {
             keys.insert("schema".to_owned(), i64::from(SCHEMA).into());
             let protocol = keys.entry("protocol").or_insert_with(|| toml::Table::new().into());

@@ -253,7 +253,10 @@ fn flags(entry: &Entry, storms: &[Scenario], outcomes: &[Outcome]) -> Result<Ans
     }
     Ok(Answer {
         name: "flags",
-        done: format!("{}, each switched on or off alone", count(entry.flags.len(), "deviation", "deviations")),
+        done: format!(
+            "{}, each switched on or off alone",
+            count(entry.flags.len(), "deviation", "deviations")
+        ),
         wrong: Vec::new(),
         advice: "",
         notes: some("no run was another one with ", &idle, ""),
