@@ -83,7 +83,8 @@ for page in docs/results/*.md; do
             ;;
         '<!-- end -->')
             if [ "$skip" = yes ] && [ "$dated" = no ] && [ "$mode" != --write ]; then
-                echo "results: $page has a table without a digest, nobody knows whether it is stale: \`$command\`" >&2
+                echo "results: FAILED, $page has a table without a digest: print \`$command\` again (--write)" >&2
+                failed=1
             fi
             skip=no && echo "$line"
             ;;
