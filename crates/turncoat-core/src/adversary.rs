@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use crate::fault::RoundSource;
 use crate::ids::{Seat, SeatSet, Slot, Time};
 use crate::message::{Lie, RoundKey};
+use crate::node::Vitals;
 use crate::part::Scope;
 
 /// A copy about to be sent, as adversaries see it.
@@ -42,6 +43,14 @@ pub struct Sent {
     pub byzantine: bool,
 }
 
+/// What an adversary may look at beside the header of a copy.
+pub trait Sight {
+    /// The number at a place in the message, as its sender's code wrote it.
+    fn number(&self, place: &[u8]) -> Option<u64>;
+    /// What the node in a seat knows and waits for. The sender's is of after the running handler.
+    fn vitals(&self, seat: Seat) -> Vitals;
+}
+
 /// What becomes of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fate {
@@ -70,6 +79,8 @@ pub enum LieSpec {
     },
     /// A flipped bit, drawn by the seed.
     Flip(u64),
+    /// Replaces a character of the JSON; the seed says which.
+    Garble(u64),
 }
 
 /// The judgment of one copy.
@@ -122,7 +133,7 @@ pub enum Deed {
 /// What happens to this message?
 pub trait Adversary {
     /// Judges a copy when it is sent.
-    fn judge(&mut self, copy: &Sent, verdict: &mut Verdict);
+    fn judge(&mut self, copy: &Sent, sight: &dyn Sight, verdict: &mut Verdict);
     /// Judges a copy when it is about to be delivered: `Send` or `Drop`. Only called if `online`.
     fn at_delivery(&mut self, _copy: &Sent) -> Fate {
         Fate::Send

@@ -33,7 +33,7 @@ pub struct Assumptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channels {
-    /// They may be lost until the network stabilises: the protocol sends again what matters.
+    /// They may be lost until the network stabilises: the protocol retransmits what matters.
     FairLossy,
     /// They all arrive, however late.
     #[default]
@@ -121,7 +121,7 @@ impl Assumptions {
         let channels = match self.channels {
             Channels::FairLossy => (
                 Assumption::Channels,
-                "Messages may be lost until the network stabilises; the protocol sends again what matters."
+                "Messages may be lost until the network stabilises; the protocol retransmits what matters."
                     .to_owned(),
             ),
             Channels::Reliable => (
@@ -209,7 +209,7 @@ impl fmt::Display for Breach {
 pub(crate) struct World {
     assumed: Assumptions,
     breaches: SmallVec<[Breach; 1]>,
-    /// When each message under way was sent, by its id: where delays are assumed to be bounded, and may not be.
+    /// When each message in flight was sent, by its id: where delays are assumed to be bounded, and may not be.
     sent: Vec<Time>,
     timed: bool,
 }

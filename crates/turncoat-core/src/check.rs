@@ -7,6 +7,7 @@ use crate::client::Request;
 use crate::grounds::Grounds;
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Slot};
+use crate::logs::{LogCheck, Logs};
 use crate::node::Protocol;
 use crate::outcome::{Property, Violation};
 use crate::scenario::Goal;
@@ -62,6 +63,8 @@ pub struct Ledger {
     commits: u32,
     /// Decisions in order, kept only if somebody reads them.
     log: Option<Vec<Commit>>,
+    /// The logs of all replicas, kept only if somebody compares them.
+    logs: Option<Box<Logs>>,
     violations: SmallVec<[Violation; 1]>,
 }
 
@@ -96,7 +99,19 @@ impl Ledger {
         self.crowded.clear();
         self.commits = 0;
         self.log = None;
+        self.logs = None;
         self.violations.clear();
+    }
+
+    /// Compares logs at the end of the run, if anybody wants that.
+    pub(crate) fn keep_logs(&mut self, checks: &[LogCheck]) {
+        self.logs = Logs::of(checks, self.seat_nodes.len());
+    }
+
+    /// Compares them.
+    pub(crate) fn judge_logs(&mut self) {
+        let found = self.logs.as_ref().map(|logs| logs.judge(&self.seat_nodes, self.correct));
+        found.into_iter().flatten().for_each(|violation| self.violate(violation));
     }
 
     pub(crate) fn keep_log(&mut self) {
@@ -194,6 +209,9 @@ impl Ledger {
         let Commit { seat, slot, id, .. } = commit;
         if let Some(log) = &mut self.log {
             log.push(commit);
+        }
+        if let Some(logs) = &mut self.logs {
+            logs.commit(commit, requests, step);
         }
         if !self.correct.contains(seat) {
             return;

@@ -1,4 +1,4 @@
-//! Checkpoints: prefixes of the history that enough replicas vouch for, and their transfer to those who lag behind.
+//! Checkpoints: prefixes of the history that enough replicas vouch for, and their transfer to replicas that lag behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Checkpoint {
 /// FETCH(after, n): asks for the history after a slot, up to the checkpoint n or a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Fetch {
-    /// The last slot that the one who asks has executed.
+    /// The last slot that the sender has executed.
     pub after: Slot,
     /// n
     pub seq: Slot,
@@ -51,7 +51,7 @@ impl Excerpt {
         (history.digest(proof.seq) == Some(proof.digest)).then_some(Self { after, entries, proof })
     }
 
-    /// What the history of its reader lacks, if f+1 replicas vouch for it and both together are what they say.
+    /// The part that the receiver's history lacks, if f+1 replicas vouch for it and both together match what they vouch for.
     pub fn missing(&self, history: &History, cluster: &Cluster) -> Option<&[Option<Request>]> {
         let vouched = self.voters(cluster).len() >= cluster.weak();
         let known = history.last().0.checked_sub(self.after.0)?;
@@ -80,7 +80,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// A checkpoint is due `every` so many slots after `base`, where all histories start: slot 0, if all is well.
+    /// Checkpoints are due every `every` slots after `base`, where all histories start (normally slot 0).
     pub fn new(every: u32, base: Slot) -> Self {
         Self { every, base, ..Self::default() }
     }
@@ -168,7 +168,7 @@ impl Checkpoints {
         }
     }
 
-    /// The history is to be fetched up to a checkpoint: asks all others, if that is news.
+    /// Starts to fetch the history up to a checkpoint: asks all others, unless it has already.
     pub fn fetch<P: Protocol>(
         &mut self,
         seq: Slot,
@@ -187,7 +187,7 @@ impl Checkpoints {
         news
     }
 
-    /// Asks all others for what is to be fetched, again and again until it comes.
+    /// Asks all others for what is being fetched. Call it again until it has arrived.
     pub fn ask<P: Protocol>(&self, history: &History, message: fn(Fetch) -> P::Msg, cx: &mut Context<'_, P>) {
         if let Some(fetch) = self.question(history) {
             cx.to_others(message(fetch));

@@ -1,5 +1,6 @@
 //! Requests, and the stock client that submits them and waits for a quorum of equal replies.
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, SeatName, Slot, Time, View};
 use crate::node::{About, ClientWork, Cluster, Context, Node, Protocol, Vitals, Waiting};
-use crate::part::{Depth, Liar, Mutation, Part, no_field};
+use crate::part::{Depth, Liar, Mutation, Number, Part, Place, no_field};
 use crate::scenario::Target;
 use crate::sign::Signed;
 
@@ -75,11 +76,11 @@ impl fmt::Debug for Op {
 /// A client's request. Protocols carry it as `Signed<Request>`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// Who asks.
+    /// The client.
     pub client: NodeId,
-    /// The client's own number for it, from 1, growing.
+    /// The client's own number for it: 1, 2, ...
     pub ts: u32,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
     /// Whether it asks to be answered without being ordered.
     pub read_only: bool,
@@ -141,6 +142,12 @@ impl Part for Request {
             _ => no_field(field),
         }
     }
+    fn numbers(_: Depth, path: &str, place: &mut Place, found: &mut Vec<Number>) {
+        Number::add(&format!("{path}.ts"), place, found);
+    }
+    fn number(&self, at: &[u8]) -> Option<u64> {
+        at.is_empty().then_some(self.ts.into())
+    }
     fn signed_requests(signed: &Signed<Self>, found: &mut dyn FnMut(&Signed<Request>)) {
         found(signed);
     }
@@ -167,9 +174,9 @@ impl Part for Request {
 pub struct Reply {
     /// The view in which the request was executed.
     pub view: View,
-    /// Which of the client's requests.
+    /// The number of the client's request.
     pub ts: u32,
-    /// Whose request it answers.
+    /// The client that it answers.
     #[part(skip)]
     pub client: NodeId,
     /// The result.
@@ -194,7 +201,7 @@ pub trait Service: Protocol<Timer: From<ClientTimer>> {
     fn request(request: Signed<Request>) -> Self::Msg;
     /// The reply in a message, if it is one.
     fn reply(msg: &Self::Msg) -> Option<Reply>;
-    /// To whom a request goes first if it is meant for the leader: to whom the client believes to be that.
+    /// Where a request that is meant for the leader goes first: to the replica that the client believes to lead.
     fn first_to(leader: NodeId, _cluster: &Cluster) -> NodeSet {
         NodeSet::one(leader)
     }
@@ -210,7 +217,7 @@ pub struct ReplyQuorum {
 }
 
 impl ClientWork {
-    /// What to ask for now, where `next` counts what was asked for so far. If that is too early, a timer is set; a
+    /// The operation to submit now, where `next` counts those submitted so far. If it is too early, a timer is set; a
     /// client that is `busy` waits, unless the workload says otherwise.
     pub fn due<P>(&self, next: &mut usize, busy: bool, cx: &mut Context<'_, P>) -> Option<(Op, bool)>
     where
@@ -225,6 +232,11 @@ impl ClientWork {
         }
         *next += 1;
         Some((op, read_only))
+    }
+
+    /// How long to wait from `now` on before a request is sent again.
+    pub fn patience(&self, now: Time) -> Time {
+        self.workload.timeout.max(Time(self.workload.retry_from.0.saturating_sub(now.0)))
     }
 }
 
@@ -296,7 +308,7 @@ impl QuorumClient {
             }
         };
         cx.multicast(target, P::request(request));
-        cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.workload.timeout);
+        cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.patience(cx.now()));
         self.outstanding.push(Outstanding { request, replies: BTreeMap::new(), retries: 0 });
     }
 
@@ -338,7 +350,7 @@ impl QuorumClient {
         }
         let request = waiting.request;
         cx.broadcast(P::request(request));
-        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.work.workload.timeout);
+        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.work.patience(cx.now()));
     }
 }
 
@@ -350,7 +362,7 @@ impl<P: Service> Node<P> for QuorumClient {
     /// The timers are gone, what is outstanding is not.
     fn on_restart(&mut self, cx: &mut Context<'_, P>) {
         for waiting in &self.outstanding {
-            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.work.workload.timeout);
+            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.work.patience(cx.now()));
         }
         self.submit_due(cx);
     }
@@ -393,6 +405,11 @@ impl<P: Service> Node<P> for QuorumClient {
 /// The client of a protocol that has none.
 #[derive(Clone, Debug, Hash, Serialize)]
 pub struct NoClient;
+
+/// Whether clients of the protocol ask for anything.
+pub(crate) fn asks<P: Protocol>() -> bool {
+    TypeId::of::<P::Client>() != TypeId::of::<NoClient>()
+}
 
 impl<P: Protocol> Node<P> for NoClient {
     fn on_message(&mut self, _: NodeId, _: &P::Msg, _: &mut Context<'_, P>) {}

@@ -1,4 +1,4 @@
-//! Messages that come before their time.
+//! Messages that arrive early.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ impl<M> Default for Early<M> {
 }
 
 impl<M: Clone> Early<M> {
-    /// The most messages kept of one sender; the first ones.
+    /// The most messages kept per sender: the first ones.
     pub const MAX: usize = 64;
 
     /// Keeps a message, if its sender has room left.
@@ -47,7 +47,7 @@ impl<M: Clone> Early<M> {
         }
     }
 
-    /// Their time has come, or may have: all of them with their senders. Nothing is kept any more.
+    /// Takes out all messages with their senders, because their time has come or may have.
     pub fn take(&mut self) -> Vec<(NodeId, M)> {
         std::mem::take(&mut self.0)
     }

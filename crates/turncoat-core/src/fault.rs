@@ -13,6 +13,7 @@
 //!
 //! Only Byzantine nodes lie: `mutate`, `flip`, `originate` and `persona` name one, or mean all of them.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,12 @@ pub struct When {
     /// The kind is one of these.
     #[serde(skip_serializing_if = "Names::is_empty")]
     pub kind: Names,
+    /// Its fields say these numbers, by their names in traces. It is what the sender's code wrote that counts, not a lie.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub field: BTreeMap<String, Span>,
+    /// Nodes know or wait for this when it is sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vitals: Vec<WhenVitals>,
     /// It is the sender's nth message of its kind, counted by (view, slot); a retransmission keeps its number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<Span>,
@@ -72,6 +79,69 @@ pub struct When {
     /// This does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Box<Self>>,
+}
+
+/// A predicate over what a node knows and waits for ([`Vitals`](crate::node::Vitals)): all that is named must hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WhenVitals {
+    /// Which node. Of a node with several instances, one of them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub of: Whose,
+    /// Its view, by its own number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<Span>,
+    /// The last slot that it has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Span>,
+    /// Whether it is between two views.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changing_view: Option<bool>,
+    /// Whether it has prepared a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prepared: Option<bool>,
+    /// Whether it is locked on a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked: Option<bool>,
+    /// It waits for messages of one of these kinds.
+    #[serde(skip_serializing_if = "Names::is_empty")]
+    pub waiting: Names,
+}
+
+/// Whose vitals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Whose {
+    /// The sender's.
+    #[default]
+    Sender,
+    /// The receiver's.
+    Receiver,
+    /// Those of this node.
+    Node(SeatName),
+}
+
+impl TryFrom<String> for Whose {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
+        Ok(match name.as_str() {
+            "sender" => Self::Sender,
+            "receiver" => Self::Receiver,
+            node => Self::Node(
+                node.parse().map_err(|_| format!("`{node}` is neither `sender`, `receiver` nor a node"))?,
+            ),
+        })
+    }
+}
+
+impl From<Whose> for String {
+    fn from(whose: Whose) -> Self {
+        match whose {
+            Whose::Sender => "sender".to_owned(),
+            Whose::Receiver => "receiver".to_owned(),
+            Whose::Node(node) => node.to_string(),
+        }
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -193,6 +263,8 @@ pub enum RoundSource {
     SenderMax,
     /// The message's own number.
     Named,
+    /// The message's slot, by its own number: slots may count from 0. A message about no slot is in no round.
+    Slot,
     /// The message's own view: the first view is round 1.
     View,
     /// The view of the sender's highest round: the first view is round 1.
@@ -216,6 +288,8 @@ pub enum Effect {
     Mutate(Mutate),
     /// One bit of its encoding is flipped, drawn by this seed for each copy anew.
     Flip(Seed),
+    /// One character of it, written as JSON, is replaced by a letter, a digit, `=` or `"`, drawn in the same way.
+    Garble(Seed),
     /// Messages between nodes that share no block are lost or held, as the network says. A node may stand in several
     /// blocks; nodes in no block hear all.
     Partition(Vec<Vec<SeatName>>),
@@ -248,6 +322,7 @@ impl Effect {
             Self::Duplicate(_) => "duplicate",
             Self::Mutate(_) => "mutate",
             Self::Flip(_) => "flip",
+            Self::Garble(_) => "garble",
             Self::Partition(_) => "partition",
             Self::Isolate(_) => "isolate",
             Self::Deaf(_) => "deaf",
@@ -394,6 +469,10 @@ struct Table {
     to: Vec<SeatName>,
     #[serde(skip_serializing_if = "Names::is_empty")]
     kind: Names,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    field: BTreeMap<String, Span>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    vitals: Vec<WhenVitals>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nth: Option<Span>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -422,6 +501,8 @@ struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     flip: Option<Seed>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    garble: Option<Seed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<Vec<Vec<SeatName>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     isolate: Option<Vec<SeatName>>,
@@ -442,8 +523,8 @@ struct Table {
 }
 
 /// The keys that say what happens.
-const EFFECTS: &str = "drop, hold, delay, duplicate, mutate, flip, partition, isolate, deaf, crash, restart, jump, \
-                       fire, originate, persona";
+const EFFECTS: &str = "drop, hold, delay, duplicate, mutate, flip, garble, partition, isolate, deaf, crash, restart, \
+                       jump, fire, originate, persona";
 
 impl TryFrom<Table> for Fault {
     type Error = String;
@@ -455,6 +536,7 @@ impl TryFrom<Table> for Fault {
             t.duplicate.map(Effect::Duplicate),
             t.mutate.map(Effect::Mutate),
             t.flip.map(Effect::Flip),
+            t.garble.map(Effect::Garble),
             t.partition.map(Effect::Partition),
             t.isolate.map(Effect::Isolate),
             t.deaf.map(Effect::Deaf),
@@ -475,6 +557,8 @@ impl TryFrom<Table> for Fault {
             from: t.from,
             to: t.to,
             kind: t.kind,
+            field: t.field,
+            vitals: t.vitals,
             nth: t.nth,
             step: t.step,
             time: t.time,
@@ -495,6 +579,8 @@ impl From<Fault> for Table {
             from: when.from,
             to: when.to,
             kind: when.kind,
+            field: when.field,
+            vitals: when.vitals,
             nth: when.nth,
             step: when.step,
             time: when.time,
@@ -511,6 +597,7 @@ impl From<Fault> for Table {
             Effect::Duplicate(x) => table.duplicate = Some(x),
             Effect::Mutate(x) => table.mutate = Some(x),
             Effect::Flip(x) => table.flip = Some(x),
+            Effect::Garble(x) => table.garble = Some(x),
             Effect::Partition(x) => table.partition = Some(x),
             Effect::Isolate(x) => table.isolate = Some(x),
             Effect::Deaf(x) => table.deaf = Some(x),

@@ -6,13 +6,13 @@
 //! turncoat_core::flags! {
 //!     /// What may be wrong.
 //!     pub struct Flags {
-//!         unsigned_votes: "nobody looks at signatures",
+//!         unsigned_votes: "signatures are not checked",
 //!     }
 //! }
 //! let flags: Flags = serde_json::from_str(r#"["unsigned-votes"]"#)?;
 //! assert!(flags.unsigned_votes);
 //! assert_eq!(flags, Flags::all());
-//! assert_eq!(Flags::ALL[0].about, "nobody looks at signatures");
+//! assert_eq!(Flags::ALL[0].about, "signatures are not checked");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
@@ -50,7 +50,7 @@ pub struct OnlyFlags<F: Default> {
 /// ```
 /// turncoat_core::flags! {
 ///     pub struct Flags {
-///         unsigned_votes: "nobody looks at signatures",
+///         unsigned_votes: "signatures are not checked",
 ///         small_quorum: "f+1 votes decide"
 ///     }
 /// }
@@ -62,7 +62,7 @@ pub struct OnlyFlags<F: Default> {
 /// ```compile_fail
 /// turncoat_core::flags! {
 ///     pub struct Flags {
-///         unsigned_votes: "nobody looks at signatures"
+///         unsigned_votes: "signatures are not checked"
 ///         small_quorum: "f+1 votes decide",
 ///     }
 /// }
@@ -103,7 +103,7 @@ macro_rules! flags {
     ($($other:tt)*) => {
         compile_error!(
             "flags! takes a struct of flags, each with one line about it and a comma after it: \
-             `pub struct Flags { unsigned_votes: \"nobody looks at signatures\", }`"
+             `pub struct Flags { unsigned_votes: \"signatures are not checked\", }`"
         );
     };
 }

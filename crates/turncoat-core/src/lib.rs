@@ -28,6 +28,7 @@ pub mod grounds;
 pub mod hash;
 pub mod ids;
 mod io;
+pub mod logs;
 pub mod message;
 pub mod net;
 pub mod node;

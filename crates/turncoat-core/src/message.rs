@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ids::{Slot, View};
-use crate::part::{Depth, Liar, Mutation, Part, Scope};
+use crate::part::{Depth, Liar, Mutation, Number, Part, Scope};
+use crate::scenario::{ScenarioError, invalid};
 
 /// The round of a message: which view, which slot, which phase of the protocol. Ordered in that order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -40,7 +41,7 @@ impl RoundKey {
 pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The names of the kinds (the variants), in kebab-case.
     const KINDS: &'static [&'static str];
-    /// Of each kind: whether it carries state into the next view (`#[message(view_change)]`).
+    /// For each kind, whether it carries state into the next view (`#[message(view_change)]`).
     const VIEW_CHANGE: &'static [bool];
 
     /// The index of this message's kind.
@@ -51,12 +52,14 @@ pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
     fn slot(&self) -> Option<Slot>;
     /// Appends the rows of `kind` to the table.
     fn mutations_of(kind: u8, table: &mut Vec<Mutation>);
+    /// Appends the numbers in messages of `kind`.
+    fn numbers_of(kind: u8, found: &mut Vec<Number>);
 }
 
 /// All that can be done to each kind of a protocol's messages, by name.
 ///
 /// Every kind ends with `omit`: not sending is a lie that every message allows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MutationTable {
     kinds: Vec<Vec<Mutation>>,
     names: &'static [&'static str],
@@ -89,6 +92,11 @@ impl MutationTable {
         &self.kinds[usize::from(kind)]
     }
 
+    /// The names of the kinds.
+    pub const fn kinds(&self) -> &'static [&'static str] {
+        self.names
+    }
+
     /// All rows in order, with their scope.
     pub fn iter(&self) -> impl Iterator<Item = (String, Scope)> {
         self.kinds.iter().zip(self.names).flat_map(|(rows, kind)| {
@@ -119,18 +127,23 @@ impl MutationTable {
         let kind = self.names[usize::from(kind)];
         let rest = name[kind.len()..].trim_start_matches('.');
         let field = rest.split(['.', '=', '~', '+']).next().unwrap_or_default();
-        match field.trim_end_matches("-1") {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let less = field.rsplit_once('-').filter(|(_, offset)| is_number(offset));
+        match less.map_or(field, |(field, _)| field) {
             "" => kind.to_owned(),
             field => format!("{kind}.{field}"),
         }
     }
 
-    /// The lies of a name, each with its kind: `prepare.view+1` is one, `prepare.view` is all of that field,
-    /// `omit` is all omissions.
+    /// The lies of a name, each with its kind: `prepare.view+1` is one, though it may be the first part of another's name;
+    /// `prepare.view` is all of that field, `omit` is all omissions.
     pub fn find(&self, name: &str) -> Vec<(u8, Lie)> {
         let mut found = Vec::new();
         for (kind, rows) in self.kinds.iter().enumerate() {
             for (i, row) in rows.iter().enumerate() {
+                if row.name == name {
+                    return vec![(kind as u8, Lie::Mutate(i as u16))];
+                }
                 let rest = row.name.strip_prefix(name);
                 if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '=', '+', '-', '~'])) {
                     found.push((kind as u8, Lie::Mutate(i as u16)));
@@ -142,6 +155,33 @@ impl MutationTable {
             }
         }
         found
+    }
+
+    /// [`MutationTable::find`], where a name that finds nothing is a mistake.
+    pub(crate) fn known(&self, name: &str) -> Result<Vec<(u8, Lie)>, ScenarioError> {
+        let rows = self.find(name);
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+        let kind = name.split('.').next().unwrap_or(name);
+        let near: Vec<String> = self.iter().map(|(n, _)| n).filter(|n| n.starts_with(kind)).collect();
+        let hint = if near.is_empty() { self.names.join(", ") } else { near.join(", ") };
+        Err(invalid(format!("no mutation `{name}`; there are: {hint}")))
+    }
+
+    /// The lies of a list of names, by kind: those within a scope, and each that is named in full.
+    pub(crate) fn listed(&self, names: &[String], scope: Scope) -> Result<Vec<Vec<Lie>>, ScenarioError> {
+        let mut by_kind = vec![Vec::new(); self.kinds.len()];
+        for name in names {
+            let in_full = |kind, lie| self.scope(kind, lie) == Scope::Named && self.name(kind, lie) == *name;
+            let mut rows = self.known(name)?;
+            rows.retain(|&(kind, lie)| self.scope(kind, lie) <= scope || in_full(kind, lie));
+            if rows.is_empty() {
+                return Err(invalid(format!("`{name}` is not a mutation of this scope")));
+            }
+            rows.into_iter().for_each(|(kind, lie)| by_kind[usize::from(kind)].push(lie));
+        }
+        Ok(by_kind)
     }
 }
 
@@ -165,7 +205,7 @@ pub fn apply<'a, M: Message>(
     None
 }
 
-/// A mutation that no single field gives; see `#[message(specials = ...)]`.
+/// A mutation that changes several fields; see `#[message(specials = ...)]`.
 pub struct Special<M: 'static> {
     /// The kind that it is for.
     pub kind: &'static str,
@@ -205,6 +245,12 @@ impl<M> Special<M> {
     #[must_use]
     pub const fn of_any_scope(self) -> Self {
         Self { scope: Scope::Any, ..self }
+    }
+
+    /// The same, for those who ask for it by name.
+    #[must_use]
+    pub const fn by_name_only(self) -> Self {
+        Self { scope: Scope::Named, ..self }
     }
 
     /// Changes a message; says whether anything changed.

@@ -1,4 +1,4 @@
-//! What is under way: headers apart from payloads, timers by key.
+//! What is in flight: headers apart from payloads, timers by key.
 
 use smallvec::SmallVec;
 

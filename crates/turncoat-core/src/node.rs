@@ -50,15 +50,14 @@ pub trait Protocol: Sized + 'static {
     /// Whether replicas decide once and no more, as in a broadcast or an agreement on one value. A workload has one request
     /// then, however many a scenario asks for.
     const ONE_SHOT: bool = false;
-    /// How many message delays correct replicas have to be together in a view with a correct leader, if they are to decide
-    /// something in it. Only where they are, from time to time, can non-termination be held against the protocol.
+    /// How many message delays correct replicas must spend together in a view with a correct leader to decide something in
+    /// it. Non-termination counts against the protocol only if that happens from time to time.
     const VIEW_DELAYS: u64 = 8;
 
     /// What people call a place in the log: `slot`, `height`, `ledger`.
     const SLOT: &'static str = "slot";
 
-    /// What a run of it looks like where nobody says otherwise: keys of a scenario, as TOML. Commands write them into the
-    /// scenarios that they make.
+    /// Defaults for its scenarios: keys of a scenario, as TOML. Commands write them into the scenarios that they make.
     const SETTING: &'static str = "";
 
     /// Its messages.
@@ -81,7 +80,7 @@ pub trait Protocol: Sized + 'static {
     fn bound(_config: &Self::Config, f: usize) -> usize {
         3 * f + 1
     }
-    /// What it assumes of the world around it. What goes wrong in a run that leaves this world is no bug.
+    /// What it assumes of its environment. A violation in a run that breaks an assumption is not a bug.
     fn assumes(_config: &Self::Config) -> Assumptions {
         Assumptions::default()
     }
@@ -89,7 +88,7 @@ pub trait Protocol: Sized + 'static {
     fn quorum(cluster: &Cluster) -> usize {
         cluster.quorum()
     }
-    /// What is wrong with a configuration, if anything is.
+    /// Checks a configuration; the error says what is wrong with it.
     fn validate(_config: &Self::Config) -> Result<(), String> {
         Ok(())
     }
@@ -152,7 +151,7 @@ pub trait Protocol: Sized + 'static {
 
 /// A replica or a client.
 ///
-/// Only `on_message` is required. What a node cannot do, some features do without: see [`Node::fork`].
+/// Only `on_message` is required. Each of the other methods enables something: see [`Node::fork`], for instance.
 pub trait Node<P: Protocol>: 'static {
     /// Before the first event.
     fn on_start(&mut self, _cx: &mut Context<'_, P>) {}
@@ -166,18 +165,18 @@ pub trait Node<P: Protocol>: 'static {
     }
     /// An adversary makes this (Byzantine) node turn against its leader, with no timer to fire.
     fn on_suspect(&mut self, _cx: &mut Context<'_, P>) {}
-    /// What the node knows and waits for: for liveness checks, coverage and explanations.
+    /// What the node knows and waits for. Liveness checks, coverage and explanations use it.
     fn vitals(&self, _cluster: &Cluster) -> Vitals {
         Vitals::default()
     }
-    /// A copy, where the node can be copied. Without it a persona runs from the start.
+    /// A copy, if the node can be copied. Without it a persona starts afresh.
     fn fork(&self) -> Option<Self>
     where
         Self: Sized,
     {
         None
     }
-    /// The state, where it can be shown and hashed. Without it there is no state table and no lasso, and
+    /// The state, if it can be shown and hashed. Without it there is no state table and no lasso, and
     /// fingerprints cover events only.
     fn state(&self) -> Option<&dyn State> {
         None
@@ -280,20 +279,20 @@ pub struct Vitals {
     pub executed: Option<Digest>,
     /// The last slot decided.
     pub decided: Slot,
-    /// The messages that it needs to go on; empty if it waits for nothing.
+    /// The messages that it needs to make progress; empty if it waits for nothing.
     pub waiting: Vec<Waiting>,
 }
 
-/// Messages of one kind that a node needs to go on, and has too few of.
+/// Messages of one kind that a node needs to make progress and has too few of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// Their kind.
     pub kind: &'static str,
     /// What they are about.
     pub about: About,
-    /// Those whose messages it has.
+    /// The nodes whose messages it has.
     pub have: NodeSet,
-    /// Of how many it needs one at the least.
+    /// From how many nodes it needs one.
     pub need: usize,
 }
 
@@ -335,7 +334,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// More than half of the correct replicas whatever the faulty ones say: 2f+1 of 3f+1. Any two quorums
+    /// A quorum: more than half of the correct replicas, whatever the faulty ones say (2f+1 of 3f+1). Any two quorums
     /// share a correct replica.
     pub const fn quorum(&self) -> usize {
         (self.n + self.f) / 2 + 1
@@ -360,7 +359,7 @@ impl Cluster {
     }
 }
 
-/// The part of the workload that one client has to do.
+/// The part of the workload that one client submits.
 #[derive(Clone, Debug)]
 pub struct ClientWork {
     /// How to submit: closed or open loop, retransmission, target.
@@ -535,7 +534,7 @@ impl<P: Protocol> Context<'_, P> {
         self.io.marks |= index.map_or(0, |index| 1 << index);
     }
 
-    /// Has the protocol's own [`Protocol::checks`] judged after this event, as after a decision.
+    /// Evaluates the protocol's own [`Protocol::checks`] after this event, as after a decision.
     pub const fn examine(&mut self) {
         self.io.progressed = true;
     }

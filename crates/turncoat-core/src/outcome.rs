@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::assume::Breach;
 use crate::ids::{NodeId, Slot, Time};
+use crate::logs::LogCheck;
 use crate::message::Lie;
 
 /// What a protocol promises.
@@ -18,11 +19,11 @@ pub enum Property {
     Agreement,
     /// No correct replica decides a slot twice, a request in two slots, or leaves a gap.
     Integrity,
-    /// Every decided request was submitted by a client.
+    /// Every decided request was submitted by a client, or proposed by a replica where there are no clients.
     Validity,
     /// Every request of a correct client completes once the network is calm.
     Termination,
-    /// No correct node crashes on what it receives.
+    /// No correct node crashes, whatever it receives.
     Crashed,
     /// No two clients hold results that contradict each other.
     ClientAgreement,
@@ -62,9 +63,11 @@ impl Property {
             Self::Integrity => {
                 "no correct replica decides a slot twice, a request in two slots, or leaves a gap"
             }
-            Self::Validity => "every decided request was submitted by a client",
+            Self::Validity => {
+                "every decided request was submitted by a client, or proposed by a replica where there are no clients"
+            }
             Self::Termination => "every request of a correct client completes once the network is calm",
-            Self::Crashed => "no correct node crashes on what it receives",
+            Self::Crashed => "no correct node crashes, whatever it receives",
             Self::ClientAgreement => {
                 "no client holds a result that another client or a correct replica contradicts"
             }
@@ -129,6 +132,11 @@ impl Violation {
     /// Whether the protocol promised that this does not happen.
     pub const fn inside(&self) -> bool {
         self.outside.is_none()
+    }
+
+    /// Whether it is what somebody else's rule says about logs; see [`LogCheck`].
+    pub fn compares_logs(&self) -> bool {
+        self.property == Property::Custom && self.rule.parse::<LogCheck>().is_ok()
     }
 
     /// What is wrong, in a few words: `agreement violated`, `a correct node crashed`, or the name of an invariant.

@@ -1,5 +1,5 @@
 //! What runs show of a protocol beyond their outcome: whether its messages and nodes are as the kernel needs them, and
-//! whether its nodes bear nonsense. For those who check a protocol before they fuzz it; no campaign comes by here.
+//! whether its nodes survive nonsense. For those who check a protocol before they fuzz it; no campaign comes by here.
 
 use std::collections::BTreeSet;
 
@@ -29,11 +29,11 @@ pub struct Kind {
     pub changed: Vec<bool>,
 }
 
-/// What became of nonsense, added up over runs: messages of each kind with random content or with flipped bits, which a
-/// liar sends to all correct nodes.
+/// The effect of nonsense, added up over runs: messages of each kind with random content or flipped bits, which a liar
+/// sends to all correct nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Nonsense {
-    /// How many messages of each kind there shall be, as far as the run sends the kind at all.
+    /// How many messages of each kind to send, for the kinds that the run sends at all.
     pub wanted: u64,
     /// How many there were, by kind.
     pub told: Vec<u64>,

@@ -51,7 +51,7 @@ pub struct SentCopy {
     pub dst: SeatName,
     /// The kind.
     pub kind: &'static str,
-    /// Its number in scripts: which of its kind on its link it is. 0: it never was under way.
+    /// Its number in scripts: which of its kind on its link it is. 0: it was never in flight.
     pub nth: u32,
     /// Whether such messages carry state into the next view.
     pub view_change: bool,
@@ -87,7 +87,7 @@ pub enum Falsehood {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
-    /// It was still under way at the end.
+    /// It was still in flight at the end.
     Underway,
     /// It was handed over.
     Delivered {

@@ -1,10 +1,9 @@
 //! Erasure: protocols by name, runs without types.
 
-use std::any::TypeId;
 use std::sync::Arc;
 
 use crate::assume::{Assumption, Assumptions, Channels};
-use crate::client::NoClient;
+use crate::client::asks;
 use crate::flags::Flag;
 use crate::ids::{NodeId, Time, View};
 use crate::message::{Message, MutationTable};
@@ -189,7 +188,7 @@ impl Entry {
             assumes: |table| read_config::<P>(table).ok().map(|config| P::assumes(&config)),
             one_shot: P::ONE_SHOT,
             stream: P::STREAM,
-            clients: TypeId::of::<P::Client>() != TypeId::of::<NoClient>(),
+            clients: asks::<P>(),
             make: |preset| Box::new(Sim::<P>::with_preset(preset)),
             session: |preset, scenario, record| {
                 let mut sim = Sim::<P>::with_preset(preset);
@@ -242,8 +241,7 @@ impl Entry {
 
     /// The setting of the protocol, in a network as the protocol assumes it.
     fn read_setting(&self) -> Result<Scenario, ScenarioError> {
-        let malformed =
-            |error: toml::de::Error| ScenarioError::Malformed(error.to_string().trim_end().to_owned());
+        let malformed = |error: toml::de::Error| ScenarioError::toml(&error);
         let parsed = toml::from_str(self.setting).map_err(malformed).and_then(|mut keys: toml::Table| {
             keys.insert("schema".to_owned(), i64::from(SCHEMA).into());
             let protocol = keys.entry("protocol").or_insert_with(|| toml::Table::new().into());

@@ -55,7 +55,9 @@ pub trait Scheduler {
 /// The scheduler of a scenario. Scripts are driven by the kernel, over a plain list.
 pub(crate) fn scheduler(spec: &SchedulerSpec, seats: usize) -> Box<dyn Scheduler> {
     match spec.name {
-        SchedulerName::Fifo => Box::new(Fifo::default()),
+        SchedulerName::Fifo if spec.drop == 0 && spec.mutate == 0 && spec.timers != Some(TimerRule::Free) => {
+            Box::new(Fifo::default())
+        }
         SchedulerName::Timed => Box::new(Timed::default()),
         SchedulerName::Sync => Box::new(Sync {
             mailboxes: vec![VecDeque::new(); seats],
@@ -63,9 +65,12 @@ pub(crate) fn scheduler(spec: &SchedulerSpec, seats: usize) -> Box<dyn Scheduler
             len: 0,
             spec: Weights::of(spec),
         }),
-        SchedulerName::Async | SchedulerName::Script => {
-            Box::new(Async { messages: Vec::new(), requests: Vec::new(), spec: Weights::of(spec) })
-        }
+        SchedulerName::Fifo | SchedulerName::Async | SchedulerName::Script => Box::new(Async {
+            messages: Vec::new(),
+            requests: Vec::new(),
+            in_order: spec.name == SchedulerName::Fifo,
+            spec: Weights::of(spec),
+        }),
     }
 }
 
@@ -125,8 +130,8 @@ impl Weights {
     fn of(spec: &SchedulerSpec) -> Self {
         let [timeout, deliver, request, drop, mutate] =
             [spec.timeout, spec.deliver, spec.request, spec.drop, spec.mutate].map(u64::from);
-        let sync = spec.name == SchedulerName::Sync;
-        let timers = spec.timers.unwrap_or(if sync { TimerRule::Idle } else { TimerRule::Free });
+        let patient = matches!(spec.name, SchedulerName::Sync | SchedulerName::Fifo);
+        let timers = spec.timers.unwrap_or(if patient { TimerRule::Idle } else { TimerRule::Free });
         Self { timeout, deliver, request, drop, mutate, timers }
     }
 
@@ -134,7 +139,7 @@ impl Weights {
     fn draw(&self, messages: usize, requests: usize, armed: u64, rng: &mut Rng) -> Option<Class> {
         let idle = messages + requests == 0;
         let (m, q) = (messages as u64, requests as u64);
-        // An idle system whose timers have no weight would stop for ever: then a timer is all there is.
+        // An idle system whose timers have no weight would stop forever: then a timer is all there is.
         let timeout = match (idle, self.timers) {
             (true, _) => self.timeout.max(1),
             (false, TimerRule::Free) => self.timeout,
@@ -186,7 +191,18 @@ fn armed(due: &[Due]) -> u64 {
 struct Async {
     messages: Vec<Header>,
     requests: Vec<Header>,
+    /// Of the replicas' messages the oldest is delivered, while any of them may be lost or changed: what ByzzBench's random
+    /// scheduler did in "synchronous" mode at the time of the hBFT thesis.
+    in_order: bool,
     spec: Weights,
+}
+
+impl Async {
+    /// The message to deliver, if a draw says the `k`-th.
+    fn next(&self, k: usize) -> usize {
+        let oldest = || (0..self.messages.len()).min_by_key(|&k| self.messages[k].id);
+        if self.in_order { oldest().unwrap_or(k) } else { k }
+    }
 }
 
 impl Scheduler for Async {
@@ -195,7 +211,7 @@ impl Scheduler for Async {
     }
     fn pick(&mut self, alarms: &Alarms<'_>, rng: &mut Rng) -> Option<Choice> {
         Some(match self.spec.draw(self.messages.len(), self.requests.len(), armed(alarms.due), rng)? {
-            Class::Message(k) => Choice::Deliver(self.messages.swap_remove(k)),
+            Class::Message(k) => Choice::Deliver(self.messages.swap_remove(self.next(k))),
             Class::Request(k) => Choice::Deliver(self.requests.swap_remove(k)),
             Class::Drop(k) => Choice::Drop(self.messages.swap_remove(k)),
             Class::Mutate(k) => Choice::Mutate(self.messages.swap_remove(k)),
@@ -385,7 +401,7 @@ impl FromStr for Action {
     fn from_str(line: &str) -> Result<Self, String> {
         let bad = || {
             format!(
-                "`{line}` is no step: expected `deliver|drop|duplicate p0>p3 KIND #N`, `mutate p0>p3 KIND #N NAME`, \
+                "`{line}` is not a step: expected `deliver|drop|duplicate p0>p3 KIND #N`, `mutate p0>p3 KIND #N NAME`, \
                  `edit p0>p3 KIND #N FIELD VALUE`, `delay p0>p3 KIND #N TICKS`, `fire p0 [TIMER]`, `suspect p0`, \
                  `crash p0`, `restart p0 [blank]`, `split p0,p1`, `heal`, `wait` or `calm`"
             )

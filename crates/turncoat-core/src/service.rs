@@ -29,7 +29,7 @@ impl Register {
     }
 }
 
-/// What a replica remembers of its clients: of each the newest request that waits, and the last reply.
+/// What a replica remembers of its clients: for each, the newest pending request and the last reply.
 #[derive(Clone, Debug, Hash, Serialize)]
 pub struct Clients<R> {
     pending: Vec<Signed<Request>>,
@@ -43,7 +43,7 @@ impl<R> Default for Clients<R> {
 }
 
 impl<R> Clients<R> {
-    /// The requests that wait, in the order in which they came.
+    /// The pending requests, in order of arrival.
     pub fn pending(&self) -> &[Signed<Request>] {
         &self.pending
     }
@@ -58,7 +58,7 @@ impl<R> Clients<R> {
         self.replies.get(&request.client).is_none_or(|(ts, _)| *ts < request.ts)
     }
 
-    /// Remembers a request that waits, if it is fresh and newer than what waits of its client.
+    /// Remembers a pending request, if it is fresh and newer than its client's pending one.
     pub fn note(&mut self, request: &Signed<Request>) {
         let known = |pending: &Signed<Request>| pending.client == request.client && pending.ts >= request.ts;
         if self.is_fresh(request) && !self.pending.iter().any(known) {
@@ -67,7 +67,14 @@ impl<R> Clients<R> {
         }
     }
 
-    /// Forgets the requests that wait.
+    /// Remembers a request that waits beside others of its client, older ones and newer ones.
+    pub fn note_beside(&mut self, request: &Signed<Request>) {
+        if !self.pending.iter().any(|pending| pending.id() == request.id()) {
+            self.pending.push(*request);
+        }
+    }
+
+    /// Forgets the pending requests.
     pub fn forget_pending(&mut self) {
         self.pending.clear();
     }
@@ -82,13 +89,19 @@ impl<R> Clients<R> {
         self.replies.insert(request.client, (request.ts, reply));
         self.pending.retain(|pending| pending.client != request.client || pending.ts > request.ts);
     }
+
+    /// A request was executed; others of its client wait on, older ones too.
+    pub fn executed_beside(&mut self, request: &Request, reply: R) {
+        self.replies.insert(request.client, (request.ts, reply));
+        self.pending.retain(|pending| pending.id() != request.id());
+    }
 }
 
 /// What a replica has executed, from slot 1 on without gaps: the log, its digest, and the service that follows from it.
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 pub struct History {
     log: Vec<Option<Request>>,
-    /// What a wrong protocol has executed far beyond the log: a liar's numbers may be anything.
+    /// What a buggy protocol has executed far beyond the log: a liar may choose any number.
     far: BTreeMap<Slot, Option<Request>>,
     digest: Digest,
     register: Register,
@@ -103,7 +116,7 @@ impl History {
         self.far.last_key_value().map_or(Slot(self.log.len() as u32), |(&slot, _)| slot)
     }
 
-    /// What it says about its replica: what was decided and executed last.
+    /// The part of the vitals that it knows: what was decided and executed last.
     pub fn vitals(&self) -> Vitals {
         let last = self.far.values().last().or(self.log.last()).and_then(Option::as_ref);
         Vitals { decided: self.last(), executed: last.map(Request::digest), ..Vitals::default() }
@@ -114,8 +127,8 @@ impl History {
         self.register.0
     }
 
-    /// Executes a slot, decides it, and returns the result. The slot is the next one, unless a protocol is wrong: what
-    /// was executed out of order stands in its place, and a gap reads as no-ops, if it is not too large to be written.
+    /// Executes a slot, decides it, and returns the result. In a correct protocol the slot is the next one. What a buggy
+    /// protocol executes out of order stands in its place, and a gap reads as no-ops, unless it is too large to write.
     pub fn execute<P: Protocol>(
         &mut self,
         slot: Slot,

@@ -42,11 +42,11 @@ pub trait Session {
     fn standings(&self) -> Vec<Standing>;
     /// The states of everybody, by seat, where they can be shown.
     fn states(&self) -> Vec<Option<Value>>;
-    /// The messages under way, in the order in which they were sent.
+    /// The messages in flight, in the order in which they were sent.
     fn flying(&self) -> Vec<Flying>;
     /// The replicas that lie, stop or have stopped, and whether they are too many.
     fn faulty(&self) -> (NodeSet, bool);
-    /// What can be done to a message under way, whoever sent it.
+    /// What can be done to a message in flight, whoever sent it.
     ///
     /// # Errors
     /// If there is no such message.
@@ -55,7 +55,7 @@ pub trait Session {
     fn stop(&mut self) -> (Outcome, Recording);
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flying {
     /// Its name.

@@ -41,8 +41,9 @@ struct Pattern {
 
 impl Pattern {
     fn new(text: &str) -> Self {
-        Self::parse(text)
-            .unwrap_or_else(|| panic!("`{text}` is no pattern: `p0>p3 prepare`, `p0>p3 prepare #2`"))
+        Self::parse(text).unwrap_or_else(|| {
+            panic!("`{text}` is not a pattern: expected `p0>p3 prepare` or `p0>p3 prepare #2`")
+        })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -98,12 +99,12 @@ impl<P: Protocol> Story<P> {
         self
     }
 
-    /// Delivers everything, and what comes of it, except what is held.
+    /// Delivers all messages in flight, and those sent in response, except what is held.
     pub fn deliver_all(&mut self) -> &mut Self {
         self.deliver_where(|_| true)
     }
 
-    /// Delivers everything that matches, and what comes of it as long as it matches.
+    /// Delivers all messages that match, and those sent in response that match too.
     pub fn deliver_only(&mut self, pattern: &str) -> &mut Self {
         let pattern = Pattern::new(pattern);
         self.deliver_where(|message| pattern.matches(message))
@@ -249,7 +250,7 @@ impl<P: Protocol> Story<P> {
     /// Asserts that a property is violated by now.
     pub fn expect_violation(&self, property: Property) -> &Self {
         let found = self.sim.violations().iter().any(|violation| violation.property == property);
-        assert!(found, "{property} holds, and should not\n{}", self.told());
+        assert!(found, "{property} holds, but should not\n{}", self.told());
         self
     }
 

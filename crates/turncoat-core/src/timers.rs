@@ -7,14 +7,14 @@ use crate::ids::{NodeId, Time, View};
 use crate::node::{Context, Protocol};
 use crate::sign::Signed;
 
-/// The usual timers of a protocol with leaders and the stock client. One that needs more has an enum of its own.
+/// The usual timers of a protocol with leaders and the stock client. A protocol that needs more has an enum of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub enum Timer {
-    /// A request that waits is late.
+    /// A pending request is late.
     Request,
     /// The new view is late.
     ViewChange,
-    /// Time to send again what is unanswered.
+    /// Time to retransmit what is unanswered.
     Retransmit,
     /// The client's.
     Client(ClientTimer),
@@ -45,13 +45,13 @@ impl Patience {
         Self { first, timeout: first, ..Self::default() }
     }
 
-    /// How long it waits now, be it for a request or for a new view.
+    /// How long it waits now, for a request or for a new view.
     pub const fn timeout(&self) -> Time {
         self.timeout
     }
 
-    /// The rule of the request timer, after every event: it runs while a request is `pending` in a `view` that somebody
-    /// else leads. Between views there is none, and nothing to wait for.
+    /// Applies the rule of the request timer; call it after every event. The timer runs while a request is `pending` in a
+    /// `view` that another replica leads; between views (`None`) there is nothing to wait for.
     pub fn tend<P: Protocol>(
         &mut self,
         timer: P::Timer,
@@ -71,7 +71,7 @@ impl Patience {
         }
     }
 
-    /// The timer is gone: it has fired, or the replica was restarted.
+    /// The timer no longer runs: it has fired, or the replica was restarted.
     pub const fn stop(&mut self) {
         self.awaited = None;
     }

@@ -1,8 +1,8 @@
 //! A value as a flat list of tokens, in which views, slots, digests and the numbers of requests can be told from other
 //! numbers.
 //!
-//! Two states may be the same but for the names of blocks and the numbers of views. Whoever wants to know compares
-//! their tokens: the shape is equal, and what stands for a view or a digest in one stands for another in the other.
+//! Two states may be equal up to a renaming of blocks and a renumbering of views. To find out, compare their tokens: they
+//! have the same shape, and each view or digest of one always corresponds to the same view or digest of the other.
 
 use std::fmt::Error;
 

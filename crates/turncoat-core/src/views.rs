@@ -1,4 +1,4 @@
-//! Votes for later views: who wants to go where.
+//! Votes for later views: which replica wants to go where.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl<T> ViewVotes<T> {
         self.0.values().filter(|votes| votes.first().is_some_and(|&(latest, _)| latest >= view)).count()
     }
 
-    /// Sends one's own vote for the latest view to all others, again.
+    /// Sends this replica's own vote for the latest view to all others again.
     pub fn resend<P: Protocol>(&self, message: fn(T) -> P::Msg, cx: &mut Context<'_, P>)
     where
         T: Clone,
@@ -62,7 +62,7 @@ impl<T> ViewVotes<T> {
         })
     }
 
-    /// So many votes for a view, by voter: one's own, and those of the first others.
+    /// `need` votes for a view, by voter: the replica's `own`, and those of the first others.
     pub fn elect(&self, view: View, own: NodeId, need: usize) -> Option<Vec<T>>
     where
         T: Clone,

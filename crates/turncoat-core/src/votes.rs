@@ -124,7 +124,7 @@ impl<T> std::ops::Deref for Ballots<T> {
     }
 }
 
-/// What each voter said last. Who changes its mind takes its vote along.
+/// What each voter said last: a new vote replaces the old one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Latest<T>(BTreeMap<NodeId, T>);

@@ -141,6 +141,8 @@ struct Bodies {
     changes: TokenStream,
     fields: TokenStream,
     edit: TokenStream,
+    numbers: TokenStream,
+    number: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
 }
@@ -167,6 +169,24 @@ fn bodies(members: &[Member]) -> Bodies {
             return quote! { return <#ty as Part>::edit(#name, edited, new_value, liar_keys); };
         }
         quote! { if let Some(rest) = below(edited, #path) { return <#ty as Part>::edit(#name, rest, new_value, liar_keys); } }
+    });
+    let numbers = members.iter().enumerate().map(|(i, m)| {
+        let (ty, path, i) = (&m.ty, path(m), i as u8);
+        if path.is_empty() {
+            return quote! { <#ty as Part>::numbers(depth, path, place, found); };
+        }
+        quote! {
+            place.push(#i);
+            <#ty as Part>::numbers(depth, &format!("{path}{}", #path), place, found);
+            place.pop();
+        }
+    });
+    let number = members.iter().enumerate().map(|(i, m)| {
+        let (name, ty, i) = (&m.binding, &m.ty, i as u8);
+        if path(m).is_empty() {
+            return quote! { return <#ty as Part>::number(#name, number_at); };
+        }
+        quote! { if let [#i, rest @ ..] = number_at { return <#ty as Part>::number(#name, rest); } }
     });
     let described = members.iter().enumerate().map(|(i, m)| {
         let (name, ty) = (&m.binding, &m.ty);
@@ -196,6 +216,8 @@ fn bodies(members: &[Member]) -> Bodies {
         changes: quote! { #(#changes)* },
         fields: quote! { #(#fields)* },
         edit: quote! { #(#edit)* },
+        numbers: quote! { #(#numbers)* },
+        number: quote! { #(#number)* },
         requests: quote! { #(<#types as Part>::requests(#names, found);)* },
         substitute: quote! { #(changed |= <#types as Part>::substitute(#names, old, new, keys);)* },
     }
@@ -264,13 +286,25 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     for (member, label) in members.iter_mut().zip(labels) {
         member.label = label.to_string();
     }
-    let Bodies { rows, count, mutate, describe, letters, changes, fields, edit, requests, substitute } =
-        bodies(&members);
+    let Bodies {
+        rows,
+        count,
+        mutate,
+        describe,
+        letters,
+        changes,
+        fields,
+        edit,
+        numbers,
+        number,
+        requests,
+        substitute,
+    } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
-    let imports = imports();
+    let (imports, kernel) = (imports(), kernel());
     Ok(quote! {
         #surplus
         const _: () = {
@@ -306,6 +340,17 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     let Self #own = self;
                     #edit
                     no_field(edited)
+                }
+                fn numbers(
+                    depth: Depth, path: &str, place: &mut #kernel::part::Place,
+                    found: &mut Vec<#kernel::part::Number>,
+                ) {
+                    #numbers
+                }
+                fn number(&self, number_at: &[u8]) -> Option<u64> {
+                    let Self #own = self;
+                    #number
+                    None
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { let Self #own = self; #requests }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {
@@ -379,15 +424,27 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let mut letters_of_all = Vec::new();
     let [mut mutate_arms, mut describe_arms, mut change_arms, mut request_arms, mut substitute_arms] =
         [const { Vec::new() }; 5];
-    let [mut field_arms, mut edit_arms] = [const { Vec::new() }; 2];
+    let [mut field_arms, mut edit_arms, mut numbers_arms, mut number_arms] = [const { Vec::new() }; 4];
     for (i, variant) in data.variants.iter().enumerate() {
         let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
         let members = members(&variant.fields)?;
         let (own, other) =
             (pattern(&variant.fields, &members, ""), pattern(&variant.fields, &members, "earlier_"));
         let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
-        let Bodies { rows, count, mutate, describe, letters, changes, fields, edit, requests, substitute } =
-            bodies(&members);
+        let Bodies {
+            rows,
+            count,
+            mutate,
+            describe,
+            letters,
+            changes,
+            fields,
+            edit,
+            numbers,
+            number,
+            requests,
+            substitute,
+        } = bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
         let slot_or_zero = round.slot.as_ref().map_or(quote!(Default::default()), |slot| quote!(#slot));
@@ -415,6 +472,8 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
         change_arms.push(quote!((Self::#name #own, Self::#name #other) => { #changes }));
         field_arms.push(quote!(Self::#name #own => { #fields }));
         edit_arms.push(quote!(Self::#name #own => { #edit }));
+        numbers_arms.push(quote!(#index => { #numbers }));
+        number_arms.push(quote!(Self::#name #own => { #number }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
         substitute_arms.push(quote!(Self::#name #own => { #substitute }));
         kinds.push(kind);
@@ -443,6 +502,13 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     }
                     let specials: &'static [Special<Self>] = #specials;
                     special_rows::<Self>(kind, specials, table);
+                }
+                fn numbers_of(kind: u8, found: &mut Vec<#kernel::part::Number>) {
+                    let (depth, path, place) = (Depth::default(), "", &mut #kernel::part::Place::new());
+                    match kind {
+                        #(#numbers_arms)*
+                        _ => {}
+                    }
                 }
             }
 
@@ -484,6 +550,11 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#edit_arms)* }
                     #[allow(unreachable_code)]
                     no_field(edited)
+                }
+                fn number(&self, number_at: &[u8]) -> Option<u64> {
+                    match self { #(#number_arms)* }
+                    #[allow(unreachable_code)]
+                    None
                 }
                 fn requests(&self, found: &mut dyn FnMut(&Signed<Request>)) { match self { #(#request_arms)* } }
                 fn substitute(&mut self, old: &Signed<Request>, new: &Signed<Request>, keys: NodeSet) -> bool {

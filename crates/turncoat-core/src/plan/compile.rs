@@ -3,12 +3,13 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::test::{Among, Test};
+use super::test::{Among, Field, Node, Test, Who};
 use super::{Action, LastRounds, Plan, Rule};
 use crate::adversary::{Deed, LieSpec};
-use crate::fault::{Effect, Fault, Mutate, Originate, Span, When};
+use crate::fault::{Effect, Fault, Mutate, Originate, Span, When, WhenVitals, Whose};
 use crate::ids::{NodeSet, SeatName, SeatSet, Time};
-use crate::message::{Lie, MutationTable};
+use crate::message::MutationTable;
+use crate::part::{Number, Place};
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Adversary as Spec, Loss, Scenario, ScenarioError, invalid};
 use crate::seats::Seats;
@@ -24,6 +25,7 @@ impl Plan {
         seats: &Seats,
         kinds: &'static [&'static str],
         table: &MutationTable,
+        numbers_of: NumbersOf,
     ) -> Result<Self, ScenarioError> {
         let spec = &scenario.adversary;
         let mut plan = Self {
@@ -44,7 +46,7 @@ impl Plan {
         if spec.faults.len() > FAULTS_MAX {
             return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
         }
-        let compiler = Compiler { spec, bounded: bound.is_some(), seats, kinds, table };
+        let compiler = Compiler { spec, bounded: bound.is_some(), seats, kinds, table, numbers_of };
         for (i, fault) in spec.faults.iter().enumerate() {
             compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
         }
@@ -59,7 +61,11 @@ struct Compiler<'a> {
     seats: &'a Seats,
     kinds: &'static [&'static str],
     table: &'a MutationTable,
+    numbers_of: NumbersOf,
 }
+
+/// Appends the numbers in messages of a kind.
+type NumbersOf = fn(u8, &mut Vec<Number>);
 
 impl Compiler<'_> {
     fn fault(&self, plan: &mut Plan, fault: &Fault) -> Result<(), ScenarioError> {
@@ -93,8 +99,9 @@ impl Compiler<'_> {
                 self.liar(&mut test)?;
                 self.mutate(plan, &mut test, mutate)?
             }
-            // A flip on an honest sender's copy is corruption by the network: the kernel loses the copy.
+            // Noise on an honest sender's copy is corruption by the network: the kernel loses the copy.
             Effect::Flip(seed) => Action::Lie(LieSpec::Flip(seed.0)),
+            Effect::Garble(seed) => Action::Lie(LieSpec::Garble(seed.0)),
             Effect::Persona(persona) => {
                 self.must_be_byzantine(NodeSet::one(persona.of))?;
                 for &node in persona.to.iter().chain(persona.at_view_change.iter().flatten()) {
@@ -166,24 +173,29 @@ impl Compiler<'_> {
 
     fn test(&self, when: &When) -> Result<Test, ScenarioError> {
         let kinds = when.kind.0.iter().map(|name| self.kind(name)).collect::<Result<Vec<_>, _>>()?;
-        for span in [when.round, when.nth, when.step, when.time].into_iter().flatten() {
+        let of_nodes = when.vitals.iter().flat_map(|vitals| [vitals.view, vitals.decided]).flatten();
+        let plain = [when.round, when.nth, when.step, when.time].into_iter().flatten();
+        for span in plain.chain(of_nodes).chain(when.field.values().copied()) {
             if span.first() > span.last() {
                 return Err(invalid(format!("[{}, {}] ends before it starts", span.first(), span.last())));
             }
         }
         if when.permille.is_some_and(|permille| permille > 1000) {
-            return Err(invalid("`permille` is a number of 1000 cases"));
+            return Err(invalid("`permille` is at most 1000"));
         }
+        let kinds = match kinds.is_empty() {
+            true => u64::MAX,
+            false => kinds.iter().fold(0, |mask, kind| mask | 1 << kind),
+        };
+        let fields = when.field.iter().map(|(name, &span)| self.field(name, span, kinds));
         Ok(Test {
             round: when.round,
             source: when.source,
             from: self.among(&when.from)?,
             to: self.among(&when.to)?,
-            kinds: if kinds.is_empty() {
-                u64::MAX
-            } else {
-                kinds.iter().fold(0, |mask, kind| mask | 1 << kind)
-            },
+            kinds,
+            fields: fields.collect::<Result<_, _>>()?,
+            nodes: when.vitals.iter().map(|vitals| self.node(vitals)).collect::<Result<_, _>>()?,
             nth: when.nth,
             step: when.step,
             time: when.time,
@@ -192,6 +204,46 @@ impl Compiler<'_> {
             any: when.any.iter().map(|when| self.test(when)).collect::<Result<_, _>>()?,
             not: when.not.as_deref().map(|when| self.test(when)).transpose()?.map(Box::new),
         })
+    }
+
+    /// A number that messages of these kinds have to say.
+    fn field(&self, name: &str, span: Span, kinds: u64) -> Result<Field, ScenarioError> {
+        let mut known = Vec::new();
+        let mut place = |kind: usize| {
+            let mut numbers = Vec::new();
+            if kinds & (1 << kind) != 0 {
+                (self.numbers_of)(kind as u8, &mut numbers);
+            }
+            let found = numbers.iter().find(|number| number.name == name).map(|number| number.place.clone());
+            known.extend(numbers.into_iter().map(|number| number.name));
+            found
+        };
+        let places: Vec<Option<Place>> = (0..self.kinds.len()).map(&mut place).collect();
+        if places.iter().all(Option::is_none) {
+            known.sort();
+            known.dedup();
+            let kinds =
+                (0..self.kinds.len()).filter(|kind| kinds & (1 << kind) != 0).map(|kind| self.kinds[kind]);
+            let kinds = kinds.collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(invalid(format!(
+                "`field`: there is no number `{name}` in {kinds}; numbers there: {known}"
+            )));
+        }
+        Ok(Field { places, span })
+    }
+
+    /// What a node has to know or wait for.
+    fn node(&self, vitals: &WhenVitals) -> Result<Node, ScenarioError> {
+        let WhenVitals { of, view, decided, changing_view, prepared, locked, ref waiting } = *vitals;
+        let who = match of {
+            Whose::Sender => Who::Sender,
+            Whose::Receiver => Who::Receiver,
+            Whose::Node(name) => Who::Seats(self.seats.named(name)?),
+        };
+        let kind = |name: &String| self.kind(name).map(|kind| self.kinds[usize::from(kind)]);
+        let waiting = waiting.0.iter().map(kind).collect::<Result<_, _>>()?;
+        Ok(Node { who, view, decided, changing_view, prepared, locked, waiting })
     }
 
     /// Whom each seat can reach: those with whom it shares a block, and those who stand in none.
@@ -214,8 +266,12 @@ impl Compiler<'_> {
         match honest.iter().next() {
             None => Ok(()),
             Some(node) => Err(invalid(format!(
-                "{node} is honest and cannot lie; name it in `adversary.byzantine` (now {}) or take another node",
-                self.spec.byzantine
+                "{node} is honest and cannot lie: add it to `adversary.byzantine`, which is {} now, or take a node from there",
+                if self.spec.byzantine.is_empty() {
+                    "empty".to_owned()
+                } else {
+                    self.spec.byzantine.to_string()
+                }
             ))),
         }
     }
@@ -235,26 +291,15 @@ impl Compiler<'_> {
             }
         }
         if liars.is_empty() {
-            return Err(invalid("nobody may lie: name a node in `adversary.byzantine`"));
+            return Err(invalid("nobody is Byzantine: name a node in `adversary.byzantine`"));
         }
         Ok(())
-    }
-
-    fn rows(&self, name: &str) -> Result<Vec<(u8, Lie)>, ScenarioError> {
-        let rows = self.table.find(name);
-        if !rows.is_empty() {
-            return Ok(rows);
-        }
-        let kind = name.split('.').next().unwrap_or(name);
-        let near: Vec<String> = self.table.iter().map(|(n, _)| n).filter(|n| n.starts_with(kind)).collect();
-        let hint = if near.is_empty() { self.kinds.join(", ") } else { near.join(", ") };
-        Err(invalid(format!("no mutation `{name}`; there are: {hint}")))
     }
 
     fn mutate(&self, plan: &mut Plan, test: &mut Test, mutate: &Mutate) -> Result<Action, ScenarioError> {
         match mutate {
             Mutate::Named(name) => {
-                let rows = self.rows(name)?;
+                let rows = self.table.known(name)?;
                 let [(kind, lie)] = rows[..] else {
                     let names: Vec<String> =
                         rows.iter().map(|&(kind, lie)| self.table.name(kind, lie)).collect();
@@ -266,16 +311,7 @@ impl Compiler<'_> {
             Mutate::Drawn(drawn) => {
                 let mut only = None;
                 if !drawn.only.is_empty() {
-                    let mut by_kind = vec![Vec::new(); self.kinds.len()];
-                    for name in &drawn.only {
-                        let mut rows = self.rows(name)?;
-                        rows.retain(|&(kind, lie)| self.table.scope(kind, lie) <= drawn.scope);
-                        if rows.is_empty() {
-                            return Err(invalid(format!("`{name}` is no mutation of small scope")));
-                        }
-                        rows.into_iter().for_each(|(kind, lie)| by_kind[usize::from(kind)].push(lie));
-                    }
-                    plan.only.push(by_kind);
+                    plan.only.push(self.table.listed(&drawn.only, drawn.scope)?);
                     only = Some(plan.only.len() as u16 - 1);
                 }
                 Ok(Action::Lie(LieSpec::Drawn { seed: drawn.seed.0, scope: drawn.scope, only }))
@@ -296,8 +332,9 @@ impl Compiler<'_> {
 }
 
 fn only_a_moment(when: &When) -> bool {
-    let When { round, from, to, kind, nth, any, not, .. } = when;
-    let no_message = from.is_empty() && to.is_empty() && kind.is_empty();
+    let When { round, from, to, kind, field, vitals, nth, any, not, .. } = when;
+    let no_message =
+        from.is_empty() && to.is_empty() && kind.is_empty() && field.is_empty() && vitals.is_empty();
     no_message && round.is_none() && nth.is_none() && any.is_empty() && not.is_none()
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 mod compile;
 mod test;
 
-use crate::adversary::{Adversary, Deed, Fate, LieSpec, Sent, Verdict};
+use crate::adversary::{Adversary, Deed, Fate, LieSpec, Sent, Sight, Verdict};
 use crate::fault::{RoundSource, Span, When};
 use crate::ids::{Seat, SeatSet, Time};
 use crate::message::Lie;
@@ -89,7 +89,7 @@ impl LastRounds {
         match when.source {
             RoundSource::SenderMax | RoundSource::Global => self.counter = self.counter.max(round),
             RoundSource::View | RoundSource::SenderView => self.view = self.view.max(round),
-            RoundSource::Named => {}
+            RoundSource::Named | RoundSource::Slot => {}
         }
         when.any.iter().for_each(|when| self.add(when));
     }
@@ -149,7 +149,7 @@ impl Adversary for Plan {
         self.scheduled.is_empty() && rules.all(steady)
     }
 
-    fn judge(&mut self, copy: &Sent, verdict: &mut Verdict) {
+    fn judge(&mut self, copy: &Sent, sight: &dyn Sight, verdict: &mut Verdict) {
         let nth = if self.uses_nth { self.nth(copy) } else { 0 };
         let Self { rules, rng, hold, latest, inherit, .. } = self;
         let (hold, latest, inherit) = (*hold, *latest, *inherit);
@@ -157,7 +157,7 @@ impl Adversary for Plan {
             && copy.byzantine
             && rules
                 .iter_mut()
-                .any(|rule| rule.action.lie() && rule.test.clone().holds(copy, nth, inherit, rng));
+                .any(|rule| rule.action.lie() && rule.test.clone().holds(copy, sight, nth, inherit, rng));
         let mut cut_by_network = false;
         for (i, rule) in rules.iter_mut().enumerate() {
             // Plans with a fault for each round are common: most are of another one.
@@ -188,7 +188,7 @@ impl Adversary for Plan {
                 }
                 _ => true,
             };
-            if !cut || !rule.test.holds(copy, nth, inherit, rng) {
+            if !cut || !rule.test.holds(copy, sight, nth, inherit, rng) {
                 continue;
             }
             verdict.matched += 1;

@@ -49,20 +49,20 @@ impl<P: Protocol> Sim<P> {
         self.io.recording.as_mut()?.copies.get_mut(row as usize)
     }
 
-    /// The row of a copy under way.
+    /// The row of a copy in flight.
     pub(super) fn recorded_as(&mut self, id: u32) -> Option<&mut SentCopy> {
         let row = self.numbering.of.get(id as usize)?.row;
         self.recorded(row)
     }
 
-    /// Writes down what became of a copy under way.
+    /// Writes down what became of a copy in flight.
     pub(super) fn record_arrival(&mut self, id: u32, arrival: Arrival) {
         if let Some(copy) = self.recorded_as(id) {
             copy.arrival = arrival;
         }
     }
 
-    /// A copy under way becomes two: the row of the second.
+    /// A copy in flight becomes two: the row of the second.
     pub(super) fn record_duplicate(&mut self, id: u32) -> u32 {
         let sent = self.io.step;
         let copy = self.recorded_as(id).map(|copy| SentCopy { sent, ..copy.clone() });
@@ -75,7 +75,7 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// Writes down that a copy never was under way.
+    /// Writes down that a copy was never in flight.
     pub(super) fn record_loss(&mut self, row: u32, by: Loss) {
         let step = self.io.step;
         if let Some(copy) = self.recorded(row) {
@@ -83,7 +83,7 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// Writes down that the content of a copy under way was exchanged.
+    /// Writes down that the content of a copy in flight was exchanged.
     pub(super) fn record_lie(&mut self, id: u32, truth: u32, lie: u32) {
         if self.io.recording.is_none() {
             return;

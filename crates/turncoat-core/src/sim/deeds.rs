@@ -14,6 +14,16 @@ use crate::record::What;
 use crate::scenario::Gst;
 use crate::sign::Signer;
 
+/// What happens at a moment without a message or a timer.
+pub(super) enum Upcoming {
+    /// An adversary acts on nodes.
+    Deed(u16),
+    /// The network calms down.
+    Calm,
+    /// A message that waited has its turn.
+    Turn,
+}
+
 impl<P: Protocol> Sim<P> {
     /// Whether a seat sleeps until its persona wakes. Where the node cannot be forked then, it runs from the start,
     /// and nobody hears it before.
@@ -85,32 +95,36 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// What comes next without a message: the time, and the deed, or none where the network calms down. What waits for
-    /// a step that has not come waits for it, unless nothing else will happen.
-    pub(super) fn next_moment(&self) -> Option<(Time, Option<u16>)> {
+    /// What comes next without a message, and when. What waits for a step that has not come waits for it, unless nothing
+    /// else will happen.
+    pub(super) fn next_moment(&self) -> Option<(Time, Upcoming)> {
         let gst = match self.network.gst {
-            Some(Gst::Time(at)) if !self.calm => Some((at, None)),
+            Some(Gst::Time(at)) if !self.calm => Some((at, Upcoming::Calm)),
             _ => None,
         };
+        let turn = self.turns.next().map(|at| (at.max(self.io.time), Upcoming::Turn));
         let idle = self.queue.len() == 0 && self.io.timers.alarms().first.is_none();
         let scheduled = self.adversary.as_ref().map_or(&[][..], |adversary| adversary.scheduled());
         let due = scheduled.iter().filter(|&&(step, ..)| step <= self.io.step || idle);
         let deed = due.min_by_key(|&&(step, time, index)| (time, step, index));
-        let deed = deed.map(|&(_, time, index)| (time, Some(index)));
-        [deed, gst].into_iter().flatten().min_by_key(|&(time, _)| time)
+        let deed = deed.map(|&(_, time, index)| (time, Upcoming::Deed(index)));
+        [deed, gst, turn].into_iter().flatten().min_by_key(|&(time, _)| time)
     }
 
     /// Time passes until the next moment, and it happens; says whether there is one.
     pub(super) fn wait(&mut self) -> bool {
-        let Some((time, deed)) = self.next_moment() else { return false };
+        let Some((time, upcoming)) = self.next_moment() else { return false };
         self.io.time = self.io.time.max(time);
-        match (deed, &mut self.adversary) {
-            (Some(index), Some(adversary)) => {
-                adversary.take_scheduled(index);
+        match upcoming {
+            Upcoming::Deed(index) => {
+                if let Some(adversary) = &mut self.adversary {
+                    adversary.take_scheduled(index);
+                }
                 self.injected.faults += 1;
                 self.do_deed(index, None);
             }
-            _ => self.calm_down(),
+            Upcoming::Turn => self.take_turn(),
+            Upcoming::Calm => self.calm_down(),
         }
         self.settle();
         true

@@ -178,7 +178,9 @@ impl<P: Protocol> Sim<P> {
                     self.slab.hold(payload);
                     self.own.push_back(payload);
                 }
-                self.send(seat, me, to, payload);
+                if !(self.attended && self.waits_for_turn(seat, me, to, payload)) {
+                    self.send(seat, me, to, payload);
+                }
                 self.slab.release(payload);
             }
             self.io.outbox = outbox;

@@ -54,7 +54,7 @@ impl<P: Protocol> Sim<P> {
                 self.queue.push(header);
             }
             Action::Split(_) if self.calm => {
-                return Err(Rejected::Nothing("the network is calm: nobody splits it".to_owned()));
+                return Err(Rejected::Nothing("the network is calm and cannot be split any more".to_owned()));
             }
             Action::Split(side) => self.split = *side,
             Action::Heal => {
@@ -181,7 +181,7 @@ impl<P: Protocol> Sim<P> {
         Ok(())
     }
 
-    /// A copy under way says something else from now on. It is the same copy, and keeps its number.
+    /// A copy in flight says something else from now on. It is the same copy, and keeps its number.
     fn put_back(&mut self, mut header: Header, payload: u32) {
         self.queue.take(header.id);
         self.injected.mutated += 1;
@@ -234,7 +234,7 @@ impl<P: Protocol> Sim<P> {
         let action = match choice {
             Choice::Deliver(header) => Action::Deliver(self.coordinates(&header)),
             Choice::Drop(header) => Action::Drop(self.coordinates(&header)),
-            // What comes of it is recorded when it is known.
+            // Recorded later, when its result is known.
             Choice::Mutate(_) => return,
             Choice::Fire(seat) => Action::Fire(self.io.seats.name(seat), None),
         };

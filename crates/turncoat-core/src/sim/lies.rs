@@ -26,6 +26,16 @@ pub(super) enum Told {
     Garbage,
 }
 
+/// What (kind, seed) stands for, before it is cut to the number of choices.
+fn draw_of(kind: u8, seed: u64) -> u64 {
+    stable_hash(0xD4A, &(kind, seed))
+}
+
+/// The row of a list that (kind, seed) stands for.
+fn drawn_from(rows: &[Lie], kind: u8, seed: u64) -> Option<Lie> {
+    (!rows.is_empty()).then(|| rows[(draw_of(kind, seed) % rows.len() as u64) as usize])
+}
+
 impl<P: Protocol> Sim<P> {
     /// Tells the lies of a verdict, and those of an outgoing face: the payload to send and whether it is a
     /// lie, or nothing if it is not sent. The copy's hold moves from the true payload to the false one.
@@ -90,7 +100,7 @@ impl<P: Protocol> Sim<P> {
     /// The one place where a message is changed on behalf of its sender: only a Byzantine one may.
     ///
     /// A flipped bit on an honest sender's copy is corruption by the network: the copy is lost, or crashes a receiver
-    /// that does not bear garbage.
+    /// that does not survive garbage.
     pub(super) fn lie(
         &mut self,
         src: Seat,
@@ -100,11 +110,12 @@ impl<P: Protocol> Sim<P> {
         spec: &LieSpec,
     ) -> Result<Told, Rejected> {
         let byzantine = self.may_lie(src).is_ok();
-        if !matches!(spec, LieSpec::Flip(_)) {
+        if !matches!(spec, LieSpec::Flip(_) | LieSpec::Garble(_)) {
             self.may_lie(src)?;
         }
         let (lie, seed) = match *spec {
             LieSpec::Flip(seed) => return Ok(self.flip(payload, kind, dst, byzantine, seed)),
+            LieSpec::Garble(seed) => return Ok(self.garble(payload, kind, dst, byzantine, seed)),
             LieSpec::Row(lie, seed) => (lie, seed),
             LieSpec::Drawn { seed, scope, only } => match self.draw_lie(kind, seed, scope, only) {
                 Some(lie) => (lie, seed),
@@ -168,11 +179,10 @@ impl<P: Protocol> Sim<P> {
 
     /// The row that (kind, seed) stands for; omission is one of the choices.
     pub(super) fn draw_lie(&self, kind: u8, seed: u64, scope: Scope, only: Option<u16>) -> Option<Lie> {
-        let draw = stable_hash(0xD4A, &(kind, seed));
         if let (Some(list), Some(adversary)) = (only, &self.adversary) {
-            let rows = adversary.only(list, kind);
-            return (!rows.is_empty()).then(|| rows[(draw % rows.len() as u64) as usize]);
+            return drawn_from(adversary.only(list, kind), kind, seed);
         }
+        let draw = draw_of(kind, seed);
         let allowed = |row: &Mutation| row.scope <= scope;
         let rows = self.table.rows(kind);
         let count = rows.iter().filter(|row| allowed(row)).count() as u64 + 1;
@@ -189,11 +199,31 @@ impl<P: Protocol> Sim<P> {
         let draw = stable_hash(0xF11, &(seed, self.sendings, dst));
         let bit = (draw % (bytes.len() as u64 * 8)) as usize;
         bytes[bit / 8] ^= 1 << (bit % 8);
-        match postcard::from_bytes::<P::Msg>(&bytes) {
-            Ok(lie) if byzantine && lie == *msg => Told::Same,
-            Ok(lie) if byzantine && lie.kind() == kind => Told::Changed(self.exchange(payload, lie)),
-            Ok(_) => Told::Omitted,
-            Err(_) => {
+        let read = postcard::from_bytes(&bytes).ok();
+        self.corrupted(payload, kind, byzantine, read)
+    }
+
+    /// Replaces a character of the message as JSON, in the same way.
+    fn garble(&mut self, payload: u32, kind: u8, dst: Seat, byzantine: bool, seed: u64) -> Told {
+        const GLYPHS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ=\"";
+        let mut text = serde_json::to_vec(self.slab.get(payload)).expect("messages encode");
+        let draw = stable_hash(0x6A2, &(seed, self.sendings, dst));
+        let place = (draw >> 6) as usize % text.len();
+        let glyph = GLYPHS[draw as usize % GLYPHS.len()];
+        if std::mem::replace(&mut text[place], glyph) == glyph {
+            return Told::Same;
+        }
+        let read = serde_json::from_slice(&text).ok();
+        self.corrupted(payload, kind, byzantine, read)
+    }
+
+    /// What becomes of a copy with noise in it: the receiver reads this, or nothing.
+    fn corrupted(&mut self, payload: u32, kind: u8, byzantine: bool, read: Option<P::Msg>) -> Told {
+        match read {
+            Some(lie) if byzantine && lie == *self.slab.get(payload) => Told::Same,
+            Some(lie) if byzantine && lie.kind() == kind => Told::Changed(self.exchange(payload, lie)),
+            Some(_) => Told::Omitted,
+            None => {
                 self.injected.garbage += 1;
                 if self.crash_on_garbage { Told::Garbage } else { Told::Omitted }
             }
@@ -203,17 +233,21 @@ impl<P: Protocol> Sim<P> {
     #[inline(never)]
     pub(super) fn mutate_and_deliver(&mut self, mut header: Header) {
         let seed = u64::from(self.lie_rng.below(u32::MAX));
-        let spec = LieSpec::Drawn { seed, scope: self.scheduler_scope, only: None };
+        let lie = match &self.scheduler_only {
+            None => self.draw_lie(header.kind, seed, self.scheduler_scope, None),
+            Some((_, by_kind)) => drawn_from(&by_kind[usize::from(header.kind)], header.kind, seed),
+        };
         let truth = header.payload;
         self.slab.hold(truth);
-        let told = self.lie(header.src, header.dst, truth, header.kind, &spec);
+        let told = lie.map_or(Ok(Told::Same), |lie| {
+            self.lie(header.src, header.dst, truth, header.kind, &LieSpec::Row(lie, seed))
+        });
         if let Ok(Told::Changed(lie)) = told {
             self.record_lie(header.id, truth, lie);
         }
         self.slab.release(truth);
         if self.io.recording.is_some() {
             let message = self.coordinates(&header);
-            let lie = self.draw_lie(header.kind, seed, self.scheduler_scope, None);
             if let (Ok(Told::Changed(_)), Some(lie)) = (&told, lie) {
                 let name = self.table.name(header.kind, lie);
                 self.record_action(Action::Mutate(message.clone(), name, seed));

@@ -50,10 +50,12 @@ mod sample;
 mod send;
 mod session;
 mod setup;
+mod turns;
 mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
+use turns::Turns;
 pub use world::Moment;
 
 /// An action that cannot be carried out, and why.
@@ -149,6 +151,8 @@ pub struct Sim<P: Protocol> {
     latency: (Time, Time),
     scheduler_name: SchedulerName,
     scheduler_scope: Scope,
+    /// The lies that the scheduler draws from, by kind, if not all; and whose list that is, as a campaign shares it.
+    scheduler_only: Option<(Arc<SchedulerSpec>, Vec<Vec<Lie>>)>,
     byzantine: NodeSet,
     crash_on_garbage: bool,
     over_budget: bool,
@@ -192,6 +196,7 @@ pub struct Sim<P: Protocol> {
     highest_round: u32,
     client_kinds: u64,
     links: Vec<Time>,
+    turns: Turns,
     verdict: Verdict,
 
     script: Script,
@@ -247,6 +252,7 @@ impl<P: Protocol> Sim<P> {
             latency: (Time(0), Time(0)),
             scheduler_name: SchedulerName::Timed,
             scheduler_scope: Scope::Any,
+            scheduler_only: None,
             byzantine: NodeSet::EMPTY,
             crash_on_garbage: false,
             over_budget: false,
@@ -278,6 +284,7 @@ impl<P: Protocol> Sim<P> {
             highest_round: 0,
             client_kinds: 0,
             links: Vec::new(),
+            turns: Turns::default(),
             verdict: Verdict::default(),
             script: Script::default(),
             numbering: Numbering::default(),
@@ -411,7 +418,7 @@ impl<P: Protocol> Sim<P> {
         let limits = &self.limits;
         let in_flight = self.queue.len();
         let limit = if self.io.step >= self.steps {
-            Some("steps")
+            Some(if limits.short == Some(self.steps) { "short" } else { "steps" })
         } else if in_flight > self.in_flight {
             Some("in-flight")
         } else if self.io.time > limits.time {
@@ -425,8 +432,9 @@ impl<P: Protocol> Sim<P> {
             (_, Some(_)) => Some(end),
             (Some((time, step)), None) => {
                 let next = self.io.timers.alarms().first.map_or(Due::NEVER, |(_, at)| at);
-                let quiet = in_flight == 0 && self.held.is_empty() && next > time + limits.linger;
-                // A stream goes on for ever.
+                let still = in_flight == 0 && self.held.is_empty() && self.turns.next().is_none();
+                let quiet = still && next > time + limits.linger;
+                // A stream goes on forever.
                 let over = quiet || P::STREAM;
                 // A script is played to its end.
                 let more = self.script.next < self.script.actions.script.len();
@@ -527,7 +535,7 @@ impl<P: Protocol> Sim<P> {
         if !self.checks.is_empty() {
             self.judge_checks();
         }
-        let cut_short = matches!(end, End::Stopped | End::Limit("views"));
+        let cut_short = matches!(end, End::Stopped | End::Limit("views" | "short"));
         let unfinished = self.goal_at.is_none() && !cut_short && !self.io.ledger.goal_is_none();
         if unfinished && (self.calm || end == End::Quiet) {
             let rule = if end == End::Quiet { "deadlock" } else { "bounded" };
@@ -547,6 +555,7 @@ impl<P: Protocol> Sim<P> {
                 detail,
             });
         }
+        self.io.ledger.judge_logs();
         let mut violations = self.io.ledger.violations().clone();
         self.look_back();
         self.world.judge(&mut violations);

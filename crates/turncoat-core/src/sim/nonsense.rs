@@ -7,12 +7,11 @@ use crate::message::{Message, apply};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Property;
-use crate::part::Described;
-use crate::part::Liar;
+use crate::part::{Described, Liar, Scope};
 use crate::probe::Nonsense;
 use crate::rng::{Purpose, Rng};
 
-/// The most nonsense of a kind in one run: it shall be spread over many states.
+/// The most nonsense of one kind in a run, so that it is spread over many states.
 const MOST: u64 = 2000;
 
 /// The most characters of a message in a report.
@@ -120,7 +119,7 @@ impl<P: Protocol> Sim<P> {
         let own = self.firsts.get(&(*seat, kind)).copied().filter(|_| rng.chance(500));
         let payload = own.unwrap_or_else(|| *rng.pick(&heard[usize::from(kind)]));
         let truth = self.slab.get(payload);
-        let rows = self.table.rows(kind).len();
+        let rows = self.table.rows(kind).iter().take_while(|row| row.scope < Scope::Named).count();
         if rows == 0 || rng.chance(500) {
             return flipped(truth, rng);
         }

@@ -23,6 +23,13 @@ pub struct Sample {
     /// Whether the state is hot (definition 3): they are split, no lock can still gather a quorum of them, nobody has
     /// executed what somebody is locked on, and nobody has decided anything since the last sample.
     pub hot: bool,
+    /// The same where only locks count that exclude another one. A lock on a block that all of these extend is then neither a
+    /// lock that can still gather a quorum, nor one that somebody has executed.
+    pub rivals: bool,
+    /// Whether somebody has executed a block, at any time.
+    pub decided: bool,
+    /// Whether all of them have.
+    pub decided_by_all: bool,
 }
 
 /// Takes samples, event by event.
@@ -54,24 +61,44 @@ impl<P: Protocol> Sim<P> {
         replicas.filter(|&seat| self.is_correct(seat) && self.is_alive(seat) && self.replica(seat).is_some())
     }
 
-    fn sample(&self, view: View, decided: bool) -> Sample {
+    fn sample(&self, view: View, progress: bool) -> Sample {
         let vitals: Vec<Vitals> = self.correct_replicas().map(|seat| self.vitals(seat)).collect();
         let held: Vec<_> = vitals.iter().map(|it| (it.prepared, it.locked, it.executed)).collect();
-        let (split, hot) = heat(&vitals, P::quorum(&self.cluster), |a, b| self.ledger().extends(a, b));
-        Sample { view, time: self.io.time, state: stable_hash(0x5A3B1E, &held), split, hot: hot && !decided }
+        let Heat { split, hot, rivals } =
+            heat(&vitals, P::quorum(&self.cluster), |a, b| self.ledger().extends(a, b));
+        Sample {
+            view,
+            time: self.io.time,
+            state: stable_hash(0x5A3B1E, &held),
+            split,
+            hot: hot && !progress,
+            rivals: rivals && !progress,
+            decided: vitals.iter().any(|it| it.executed.is_some()),
+            decided_by_all: vitals.iter().all(|it| it.executed.is_some()),
+        }
     }
 }
 
+/// What the locks of replicas say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Heat {
+    split: bool,
+    hot: bool,
+    rivals: bool,
+}
+
 /// Whether replicas are split, and whether that is hot, where `extends` says which block is another or extends it.
-fn heat(replicas: &[Vitals], quorum: usize, extends: impl Fn(Digest, Digest) -> bool) -> (bool, bool) {
+fn heat(replicas: &[Vitals], quorum: usize, extends: impl Fn(Digest, Digest) -> bool) -> Heat {
     let conflict = |a, b| !extends(a, b) && !extends(b, a);
     let locks = || replicas.iter().filter_map(|it| it.locked);
-    let split = locks().any(|a| locks().any(|b| conflict(a, b)));
+    let has_rival = |&a: &Digest| locks().any(|b| conflict(a, b));
+    let split = locks().any(|lock| has_rival(&lock));
     // Whoever is not locked on something else may still vote for it.
     let may_vote = |it: &Vitals, block| it.locked.is_none_or(|locked| !conflict(locked, block));
     let support = |block| replicas.iter().filter(|it| may_vote(it, block)).count();
     let executed = |block| replicas.iter().filter_map(|it| it.executed).any(|last| extends(last, block));
-    (split, split && locks().all(|block| support(block) < quorum && !executed(block)))
+    let lost = |block| support(block) < quorum && !executed(block);
+    Heat { split, hot: split && locks().all(lost), rivals: split && locks().filter(has_rival).all(lost) }
 }
 
 impl Sampler {
@@ -128,7 +155,10 @@ mod tests {
 
     #[test]
     fn replicas_are_hot_if_no_lock_can_win() {
-        let heat = |locks: &[u64], executed, quorum| super::heat(&replicas(locks, executed), quorum, extends);
+        let heat = |locks: &[u64], executed, quorum| {
+            let super::Heat { split, hot, .. } = super::heat(&replicas(locks, executed), quorum, extends);
+            (split, hot)
+        };
         // Two siblings, neither with a quorum of three.
         assert_eq!(heat(&[2, 1, 2], 0, 3), (true, true));
         // One replica is behind: 12 extends 10, and 11 excludes both.
@@ -144,5 +174,18 @@ mod tests {
         // Somebody has executed it, or what extends it.
         assert_eq!(heat(&[2, 1, 2], 2, 3), (true, false));
         assert_eq!(heat(&[10, 11, 10], 12, 3), (true, false));
+    }
+
+    #[test]
+    fn a_lock_that_both_rivals_extend_cools_them_unless_only_rivals_count() {
+        // 10 and 11 exclude each other, and both extend 3: all could still vote for that.
+        let branches = |block, ancestor| extends(block, ancestor) || (ancestor == Digest(3) && block.0 >= 10);
+        let heat = |locks: &[u64], executed| super::heat(&replicas(locks, executed), 3, branches);
+        assert_eq!(heat(&[10, 11, 3], 0), Heat { split: true, hot: false, rivals: true });
+        // 3 was decided long ago.
+        assert_eq!(heat(&[10, 11, 3], 3), Heat { split: true, hot: false, rivals: true });
+        // A third replica that may vote for 10 beside the one that is locked on it.
+        assert_eq!(heat(&[10, 11, 3, 12], 0), Heat { split: true, hot: false, rivals: false });
+        assert_eq!(heat(&[10, 11, 11], 0), Heat { split: true, hot: true, rivals: true });
     }
 }

@@ -2,15 +2,15 @@
 
 use smallvec::SmallVec;
 
-use super::{Held, Number, Round, Sim, Triggered};
-use crate::adversary::{Fate, Sent};
+use super::{AnyNode, Held, Number, Round, Sim, Triggered};
+use crate::adversary::{Fate, Sent, Sight};
 use crate::assume::Assumption;
 use crate::fault::{Form, RoundSource};
 use crate::ids::{NodeId, NodeSet, Seat, Slot, Time};
 use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
-use crate::node::Protocol;
-use crate::part::Described;
+use crate::node::{Cluster, Protocol, Vitals};
+use crate::part::{Described, Part};
 use crate::record::{Arrival, Loss, What};
 
 /// One message on its way to several receivers.
@@ -22,6 +22,22 @@ struct Sending {
     key: Option<RoundKey>,
 }
 
+/// What the adversary may look at while a message is sent.
+struct Seen<'a, P: Protocol> {
+    msg: &'a P::Msg,
+    nodes: &'a [AnyNode<P>],
+    cluster: &'a Cluster,
+}
+
+impl<P: Protocol> Sight for Seen<'_, P> {
+    fn number(&self, place: &[u8]) -> Option<u64> {
+        self.msg.number(place)
+    }
+    fn vitals(&self, seat: Seat) -> Vitals {
+        self.nodes[seat.index()].vitals(self.cluster)
+    }
+}
+
 impl Held {
     /// Until the network is calm, or whole again.
     const fn until_calm(header: Header, sent: Time, row: u32) -> Self {
@@ -30,6 +46,7 @@ impl Held {
 }
 
 impl<P: Protocol> Sim<P> {
+    #[inline(always)]
     pub(super) fn send(&mut self, src: Seat, me: NodeId, to: NodeSet, payload: u32) {
         self.sendings += 1;
         let msg = self.slab.get(payload);
@@ -150,7 +167,9 @@ impl<P: Protocol> Sim<P> {
         let mut verdict = std::mem::take(&mut self.verdict);
         verdict.clear();
         if let Some(adversary) = &mut self.adversary {
-            adversary.judge(&copy, &mut verdict);
+            let msg = self.slab.get(payload);
+            let sight = Seen::<P> { msg, nodes: &self.nodes, cluster: &self.cluster };
+            adversary.judge(&copy, &sight, &mut verdict);
         }
         self.injected.faults += verdict.matched;
         for &index in &verdict.deeds {
@@ -202,7 +221,7 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// A copy is lost before it is under way.
+    /// A copy is lost before it is in flight.
     fn lose_unsent(&mut self, header: &Header, truth: u32, by: Loss) {
         if by == Loss::Network {
             self.note_loss(header);
@@ -252,7 +271,7 @@ impl<P: Protocol> Sim<P> {
         });
     }
 
-    /// The header of a copy that is not under way yet.
+    /// The header of a copy that is not in flight yet.
     pub(super) fn header(&self, src: Seat, dst: Seat, payload: u32, kind: u8, content: Content) -> Header {
         let from_client = self.io.seats.node(src).is_client();
         Header { at: Time(0), id: 0, payload, src, dst, kind, from_client, content }
@@ -308,7 +327,7 @@ impl<P: Protocol> Sim<P> {
         Time(least.0 + u64::from(self.network_rng.below((most.0 - least.0) as u32 + 1)))
     }
 
-    /// A copy that is under way does not arrive now.
+    /// A copy that is in flight does not arrive now.
     #[cold]
     pub(super) fn lose(&mut self, header: Header, by: Loss) {
         self.io.trail.add(4 << 60 | u64::from(header.id));
@@ -336,7 +355,7 @@ impl<P: Protocol> Sim<P> {
         self.look();
     }
 
-    /// Keeps a copy back; equal ones go out once. The `truth` is what its sender's code wrote, unless it is under way already.
+    /// Keeps a copy back; equal ones go out once. The `truth` is what its sender's code wrote, unless it is in flight already.
     fn hold(&mut self, mut held: Held, truth: Option<u32>) {
         let Header { src, dst, payload, kind, .. } = held.header;
         let same = |other: &Held| {
@@ -407,6 +426,7 @@ impl<P: Protocol> Sim<P> {
         let position = match held.source {
             RoundSource::SenderMax => round.number,
             RoundSource::Named => P::number(round.key),
+            RoundSource::Slot => round.key.slot.0,
             RoundSource::View | RoundSource::SenderView => P::nth_view(round.key.view),
             RoundSource::Global => self.highest_round,
         };

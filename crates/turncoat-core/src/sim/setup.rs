@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{AnyNode, Injected, Numbering, Round, Script, Sim};
 use crate::assume::Assumption;
-use crate::client::Op;
+use crate::client::{Op, asks};
 use crate::fault::{Effect, Form, When};
 use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
@@ -15,7 +15,7 @@ use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{
     Goal, Gst, Latency, Limits, Loss, SCHEMA, Scenario, ScenarioError, SchedulerName, Target, Workload,
-    invalid,
+    invalid, without_types,
 };
 use crate::schedule::Action;
 
@@ -48,7 +48,9 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn prepare(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         if scenario.schema == 0 {
-            return Err(invalid(format!("schema 0 never was: the first is 1, the present one {SCHEMA}")));
+            return Err(invalid(format!(
+                "there is no schema 0: the first is 1, the current one is {SCHEMA}"
+            )));
         }
         if scenario.schema > SCHEMA {
             return Err(ScenarioError::NewerSchema { found: i64::from(scenario.schema) });
@@ -58,7 +60,7 @@ impl<P: Protocol> Sim<P> {
             let mut table = self.preset.clone();
             table.extend(scenario.protocol.config.clone());
             self.config = toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-                ScenarioError::Malformed(format!("[protocol] {}: {}", P::NAME, error.message()))
+                ScenarioError::Malformed(format!("[protocol] {}: {}", P::NAME, without_types(error.message())))
             })?;
             self.spec = scenario.protocol.clone();
         }
@@ -76,6 +78,7 @@ impl<P: Protocol> Sim<P> {
             let per_link = if n <= 16 { 20 } else { 4 * n };
             20_000 + per_link * n * n * u64::from(scenario.workload.requests)
         });
+        self.steps = self.limits.short.map_or(self.steps, |short| short.min(self.steps));
         self.in_flight = self.limits.in_flight.unwrap_or_else(|| {
             // Where everybody passes on what everybody says, that many are in flight for one vote.
             20_000.max(2 * cluster.n.pow(3))
@@ -87,11 +90,23 @@ impl<P: Protocol> Sim<P> {
                 (least, most)
             }
             Latency::Range([least, most]) => {
-                return Err(invalid(format!("network.latency: no range from {least} to {most} ticks")));
+                return Err(invalid(format!(
+                    "network.latency: [{least}, {most}] is not a range: give the smaller number first"
+                )));
             }
         };
         self.scheduler_name = scenario.scheduler.name;
         self.scheduler_scope = scenario.scheduler.scope;
+        if !self.scheduler_only.as_ref().is_some_and(|(spec, _)| Arc::ptr_eq(spec, &scenario.scheduler)) {
+            let names = &scenario.scheduler.only;
+            self.scheduler_only = match names.is_empty() {
+                true => None,
+                false => {
+                    let by_kind = self.table.listed(names, self.scheduler_scope)?;
+                    Some((scenario.scheduler.clone(), by_kind))
+                }
+            };
+        }
         self.byzantine = scenario.adversary.byzantine;
         self.crash_on_garbage = scenario.adversary.crash_on_garbage;
 
@@ -135,6 +150,7 @@ impl<P: Protocol> Sim<P> {
             goal => goal,
         };
         self.io.ledger.reset(self.io.seats.nodes(), correct, self.byzantine, gap_free, goal, P::SLOT);
+        self.io.ledger.keep_logs(&scenario.checks);
 
         self.prepare_plan(scenario)?;
         self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };
@@ -143,7 +159,8 @@ impl<P: Protocol> Sim<P> {
         self.scripted = scenario.scheduler.name == SchedulerName::Script;
         let timed_gst = matches!(self.network.gst, Some(Gst::Time(_)));
         let lies = scenario.scheduler.mutate > 0;
-        self.attended = self.scripted || self.adversary.is_some() || lies || timed_gst || self.world.timed();
+        let moments = timed_gst || self.network.turn.is_some();
+        self.attended = self.scripted || self.adversary.is_some() || lies || moments || self.world.timed();
         self.slab.clear();
         let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
         self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
@@ -168,6 +185,7 @@ impl<P: Protocol> Sim<P> {
         self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
         self.highest_round = 0;
         self.client_kinds = 0;
+        self.turns.clear();
         self.links.clear();
         self.links.resize(if self.network.fifo { seats * seats } else { 0 }, Time(0));
         let numbered = scenario.scheduler.name == SchedulerName::Script;
@@ -203,9 +221,15 @@ impl<P: Protocol> Sim<P> {
         let (cluster, adversary) = (&scenario.cluster, &scenario.adversary);
         let (n, f) = (cluster.n, cluster.f);
         if f > NodeId::MAX || n == 0 || n > NodeId::MAX || cluster.clients > NodeId::MAX {
+            let (clients, most) = (cluster.clients, NodeId::MAX);
             return Err(invalid(format!(
-                "a cluster has 1 to {} replicas and at most as many clients",
-                NodeId::MAX
+                "a cluster has 1 to {most} replicas and at most {most} clients, not {n} and {clients}, with f = {f}"
+            )));
+        }
+        if n == 1 && P::STREAM {
+            return Err(invalid(format!(
+                "{} needs at least 2 replicas: alone, a replica would decide one value after another in its first step",
+                P::NAME
             )));
         }
         let bound = P::bound(&self.config, f);
@@ -245,8 +269,10 @@ impl<P: Protocol> Sim<P> {
         self.over_budget = count > f;
         if self.over_budget && !cluster.over_budget {
             return Err(invalid(format!(
-                "{count} faulty replicas {faulty} exceed f = {f}: take fewer, or say `cluster.over-budget = true` \
-                 (--over-budget)"
+                "{count} faulty {} {faulty} exceed{} f = {f}: use fewer, or set `cluster.over-budget = true` \
+                 (--over-budget)",
+                if count == 1 { "replica" } else { "replicas" },
+                if count == 1 { "s" } else { "" },
             )));
         }
         Ok(())
@@ -280,7 +306,8 @@ impl<P: Protocol> Sim<P> {
     /// More are faulty than the protocol promises to tolerate.
     pub(super) fn note_budget(&mut self) {
         let (faulty, f) = (self.faulty.and(self.cluster.replicas()), self.cluster.f);
-        let event = || format!("{} replicas are faulty ({faulty}), and f = {f}", faulty.len());
+        let are = if faulty.len() == 1 { "replica is" } else { "replicas are" };
+        let event = || format!("{} {are} faulty ({faulty}), and f = {f}", faulty.len());
         self.world.note(Assumption::Budget, self.io.step, event);
     }
 
@@ -291,7 +318,7 @@ impl<P: Protocol> Sim<P> {
         let is_replica = |node: NodeId, key: &str| match replicas.contains(node) {
             true => Ok(()),
             false => {
-                Err(invalid(format!("{key}: {node} is no replica: replicas are p0..p{}", cluster.n - 1)))
+                Err(invalid(format!("{key}: {node} is not a replica: replicas are p0..p{}", cluster.n - 1)))
             }
         };
         cluster.leaders.iter().try_for_each(|&node| is_replica(node, "cluster.leaders"))?;
@@ -324,7 +351,8 @@ impl<P: Protocol> Sim<P> {
         if scenario.adversary.faults.is_empty() {
             return Ok(());
         }
-        let plan = Plan::compile(scenario, self.bound, &self.io.seats, P::Msg::KINDS, &self.table)?;
+        let numbers = P::Msg::numbers_of;
+        let plan = Plan::compile(scenario, self.bound, &self.io.seats, P::Msg::KINDS, &self.table, numbers)?;
         self.last_fault_rounds = plan.last();
         self.slab.keep = plan.lies();
         let mut further: Vec<(NodeId, Seat)> = self.io.seats.further().collect();
@@ -356,7 +384,7 @@ impl<P: Protocol> Sim<P> {
             work.workload.clone_from(workload);
         });
         self.works.resize_with(clients, || ClientWork { workload: workload.clone(), ops: Vec::new() });
-        if clients == 0 {
+        if clients == 0 || !(P::STREAM || asks::<P>()) {
             self.expected = 0;
             return;
         }

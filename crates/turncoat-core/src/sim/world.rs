@@ -1,8 +1,8 @@
-//! The whole world at a moment: all that decides how a run goes on.
+//! The whole state of a run at a moment: everything that determines how it continues.
 //!
-//! Once the network is calm, and if nothing is left to chance, the world of a moment decides all that comes after it.
-//! Two moments of a run whose worlds are the same, but for the names of blocks and the numbers of views, heights and
-//! requests, go on in the same way, for ever: that is what a proof of non-termination rests on.
+//! Once the network is calm and nothing is random any more, the present state determines all that follows. If a state recurs
+//! up to a renaming of blocks and a renumbering of views, heights and requests, the run repeats itself forever from there:
+//! that is what a proof of non-termination rests on.
 
 use super::Sim;
 use crate::hash::Digest;
@@ -150,8 +150,9 @@ impl<P: Protocol> Sim<P> {
             (self.script.next < self.script.actions.script.len(), "the script is not over"),
             (self.latency.0 != self.latency.1, "messages take a random time"),
             (!self.split.is_empty(), "the network is split"),
-            (!self.is_steady(), "the adversary has a memory, or lies"),
-            (!self.deeds.is_empty() || !self.held.is_empty(), "a fault is under way"),
+            (self.network.turn.is_some(), "whose turn it is to send is drawn"),
+            (!self.is_steady(), "the adversary keeps state, or lies"),
+            (!self.deeds.is_empty() || !self.held.is_empty(), "a fault is in progress"),
             (self.faces.iter().any(|face| !face.awake), "a persona has not woken up yet"),
             (self.faces.iter().any(Face::is_unsettled), "a persona exchanges or reorders requests"),
             (self.io.clocks.iter().any(|&clock| clock != Default::default()), "a clock drifts"),

@@ -1,6 +1,6 @@
 //! Scenarios that cannot run: each error says what would be right.
 
-use turncoat_core::runner::execute;
+use turncoat_core::runner::{Entry, execute};
 use turncoat_core::scenario::{Limits, Scenario};
 
 use crate::play::scenario;
@@ -20,6 +20,26 @@ fn fault(text: &str) -> String {
     format!("adversary.byzantine = ['p0']\n[[adversary.faults]]\n{text}")
 }
 
+/// A protocol's setting is part of its code: a mistake names it, before anything runs.
+#[test]
+fn a_mistake_in_a_setting_names_the_protocol() {
+    let with = |setting| {
+        let mut entry = Entry::of::<Ballot>();
+        entry.setting = setting;
+        entry
+    };
+    for (setting, words) in
+        [("cluster.m = 4", "`m`"), ("network.loss = 'never'", "never"), ("cluster = { clients = ", "line 1")]
+    {
+        let error = with(setting).check_setting().expect_err(setting).to_string();
+        assert!(error.contains("SETTING of the protocol `ballot`: ") && error.contains(words), "{error}");
+    }
+    let fine = with("network.loss = 'hold'\nworkload.requests = 2");
+    fine.check_setting().expect("dotted keys are keys");
+    assert_eq!(fine.scenario().workload.requests, 2);
+    assert_eq!(with("cluster.clients = 0").scenario().cluster.clients, 0);
+}
+
 #[test]
 fn each_error_says_what_would_be_right() {
     let cases: &[(String, &[&str])] = &[
@@ -34,6 +54,17 @@ fn each_error_says_what_would_be_right() {
         (fault("to = ['p7']\ndrop = true"), &["fault 1", "p7", "p0..p3", "c0"]),
         (fault("crash = 'p0.b'"), &["p0.b", "p0..p3"]),
         (fault("kind = 'proposal'\ndrop = true"), &["proposal", "request, propose, vote"]),
+        (
+            fault("kind = 'vote'\nfield = { ts = 1 }\ndrop = true"),
+            &["fault 1", "no number `ts` in vote", "numbers there: slot"],
+        ),
+        (fault("field = { slot = [3, 2] }\ndrop = true"), &["[3, 2] ends before it starts"]),
+        (
+            fault("vitals = [{ of = 'leader' }]\ndrop = true"),
+            &["`leader` is neither `sender`, `receiver` nor a node"],
+        ),
+        (fault("vitals = [{ of = 'p7' }]\ndrop = true"), &["p7", "p0..p3"]),
+        (fault("vitals = [{ waiting = 'votes' }]\ndrop = true"), &["votes", "request, propose, vote"]),
         (fault("mutate = 'vote.sloth+1'"), &["vote.sloth+1", "vote.slot+1", "vote.digest=earlier"]),
         (fault("mutate = 'vote.slot'"), &["vote.slot+1", "vote.slot-1"]),
         (fault("drop = true\nhold = true"), &["exactly one effect", "drop, hold, delay"]),

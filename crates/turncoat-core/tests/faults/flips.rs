@@ -67,3 +67,27 @@ fn the_crash_of_a_receiver_leaves_the_sender_its_own_copy() {
     assert_eq!(inbox(&text, 0), [1, 2]);
     assert_eq!(inbox(&text, 2), [1, 2]);
 }
+
+/// The same for a character of the message as JSON. Hardly one is a digit, which would make another message of it.
+#[test]
+fn a_garbled_character_leaves_another_message_or_none() {
+    let garbled = |who: &str, seed| {
+        play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\nfrom = ['{who}']\ngarble = {seed}"))
+    };
+    let of = |who: &str, heard: Vec<String>| {
+        heard.into_iter().filter(|line| line.contains(who)).collect::<Vec<_>>()
+    };
+    let (mut changed, mut garbage) = (0, 0);
+    for seed in 0..200 {
+        let played = garbled("p0", seed);
+        changed += played.outcome.injected.mutated;
+        garbage += played.outcome.injected.garbage;
+        played.holds();
+        let honest = of("p1:", garbled("p1", seed).heard("p3"));
+        assert!(
+            honest.iter().all(|line| line == "20 p1: letter view=2 slot=9 no=2"),
+            "seed {seed}: {honest:?}"
+        );
+    }
+    assert!(changed > 0 && garbage > 4 * changed, "{changed} changed, {garbage} garbage");
+}

@@ -82,6 +82,18 @@ fn a_node_may_ask_for_the_checks() {
     assert_eq!(letters("letter 0.1").0, 6, "at the end");
 }
 
+/// A short run had no time to terminate, and is judged for everything else.
+#[test]
+fn a_short_run_is_judged_for_safety_alone() {
+    let short = play::<Ballot>("limits.short = 20");
+    assert_eq!((short.outcome.end, short.outcome.steps), (End::Limit("short"), 20));
+    assert!(!short.violates(Property::Termination));
+    assert!(play::<Ballot>("limits = { short = 30, steps = 20 }").violates(Property::Termination));
+    assert_eq!(play::<Ballot>("limits.short = 5000").outcome.end, End::Goal, "longer than it takes");
+    let stuck = "limits.short = 5000\n[[adversary.faults]]\nround = 1\ndrop = true\nkind = 'propose'";
+    assert!(play::<Ballot>(stuck).violates(Property::Termination), "nothing is left to happen");
+}
+
 /// A rule that no general checker knows: p3 never decides slot 2.
 #[test]
 fn a_check_of_ones_own_is_judged_by_its_name() {

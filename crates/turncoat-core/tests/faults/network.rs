@@ -27,6 +27,17 @@ fn delays_add_up() {
     assert_eq!(played.times("p1", 1), [220]);
 }
 
+/// p0 and p2 write at the same times. One letter at a time is under way, for 100 ticks, and all arrive 10 ticks after their
+/// turn.
+#[test]
+fn letters_wait_for_their_turn() {
+    let played = play::<Post>(&format!("network.turn = 100\n{LETTERS}"));
+    let mut times: Vec<u64> = (1..=4).flat_map(|number| played.times("p1", number)).collect();
+    times.sort_unstable();
+    assert_eq!(times, [20, 120, 220, 320]);
+    played.holds();
+}
+
 #[test]
 fn a_duplicate_arrives_so_many_times_more() {
     let played = play::<Post>(&format!(

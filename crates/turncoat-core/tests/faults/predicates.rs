@@ -29,6 +29,39 @@ fn kind_from_and_to_must_all_hold() {
     assert_eq!(played.outcome.injected.faults, 4);
 }
 
+/// By their names in traces, each a number or a range; kinds without such a field are not meant.
+#[test]
+fn fields_of_a_message_must_say_so() {
+    assert_eq!(with_fault("field = { slot = 2 }").numbers("p2"), [1, 2, 4, 5, 6, 7]);
+    assert_eq!(with_fault("field = { slot = 1, view = 0 }").numbers("p2"), [3, 4, 5, 6, 7]);
+    assert_eq!(with_fault("field = { no = [4, 6] }").numbers("p2"), [1, 2, 3, 7]);
+    assert_eq!(with_fault("field = { no = { from = 3, every = 2 } }").numbers("p2"), [1, 2, 4, 6]);
+}
+
+/// p2 has heard as many letters as its vitals say it has decided; before the first it waits for a card.
+#[test]
+fn vitals_of_a_node_must_be_so_when_the_message_is_sent() {
+    let to_p2 = |vitals: &str| with_fault(&format!("to = ['p2']\nvitals = [{{ {vitals} }}]"));
+    assert_eq!(to_p2("of = 'receiver', decided = 1").numbers("p2"), [1], "the first is all it ever hears");
+    assert_eq!(to_p2("of = 'receiver', decided = [3, 9]").numbers("p2"), [1, 2, 3]);
+    assert_eq!(to_p2("of = 'p3', decided = [0, 1]").numbers("p2"), [3, 4, 5, 6, 7]);
+    assert_eq!(to_p2("of = 'receiver', waiting = 'card'").numbers("p2"), [0; 0]);
+    assert_eq!(to_p2("of = 'receiver', waiting = 'card', decided = [1, 9]").numbers("p2").len(), 7);
+    // p0 hears itself, so it has heard one letter when it sends the second.
+    assert_eq!(to_p2("decided = 1").numbers("p2"), [1, 3, 4, 5, 6, 7]);
+    assert_eq!(to_p2("decided = [0, 9], locked = true").numbers("p2").len(), 7);
+    let both = "to = ['p2']\nvitals = [{ of = 'p3', decided = [0, 1] }, { of = 'receiver', decided = 0 }]";
+    assert_eq!(with_fault(both).numbers("p2"), [3, 4, 5, 6, 7]);
+}
+
+/// A crash waits for such a message; with nothing but a moment it would not.
+#[test]
+fn what_happens_to_nodes_waits_for_such_a_message() {
+    let crash = |when: &str| play::<Post>(&format!("{LETTERS}\n[[adversary.faults]]\n{when}\ncrash = 'p3'"));
+    assert_eq!(crash("field = { slot = 2 }").numbers("p3"), [1, 2]);
+    assert_eq!(crash("vitals = [{ of = 'p3', decided = 2 }]").numbers("p3"), [1, 2]);
+}
+
 /// p0 says 0.1 twice: a retransmission is the same message. p1's first letter is p1's first, whatever p0
 /// said.
 #[test]

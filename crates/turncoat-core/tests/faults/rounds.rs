@@ -40,6 +40,24 @@ fn views_are_the_messages_or_the_senders() {
 }
 
 #[test]
+fn a_slot_is_a_round_whoever_writes_about_it_in_whatever_view() {
+    let text = r#"
+        protocol.letters = [
+            "10 p0>p2 letter 0.0", "20 p0>p2 letter 0.2", "30 p1>p2 letter 3.2", "40 p1>p2 letter 3.3",
+        ]
+        [[adversary.faults]]
+        source = "slot"
+        drop = true
+    "#;
+    let heard = |round: &str| play::<Post>(&format!("{text}\nround = {round}")).numbers("p2");
+    assert_eq!(heard("2"), [1, 4]);
+    assert_eq!(heard("[0, 1]"), [2, 3, 4], "slots may count from 0");
+    // A card is about no slot: it is in no round, and inherits none.
+    let card = "round = [0, 9]\nsource = 'slot'\nkind = 'card'";
+    assert_eq!(lost(card, "adversary.roundless-inherit = true"), [0; 0]);
+}
+
+#[test]
 fn global_is_the_highest_round_of_all_nodes() {
     assert_eq!(lost("round = 3\nsource = 'global'", ""), [2, 3, 4]);
 }

@@ -1,5 +1,6 @@
 //! Random faults and scenarios.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::collection::{btree_map, vec};
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use turncoat_core::fault::{
     Drawn, Edit, Effect, Fault, Form, Jump, Mutate, Names, Originate, Persona, Restart, RoundSource, Span,
-    When,
+    When, WhenVitals, Whose,
 };
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Time};
 use turncoat_core::part::Scope;
@@ -71,8 +72,35 @@ fn kinds() -> impl Strategy<Value = Names> {
 }
 
 fn source() -> impl Strategy<Value = RoundSource> {
-    use RoundSource::{Global, Named, SenderMax, SenderView, View};
-    select(vec![SenderMax, SenderMax, Named, View, SenderView, Global])
+    use RoundSource::{Global, Named, SenderMax, SenderView, Slot, View};
+    select(vec![SenderMax, SenderMax, Named, Slot, View, SenderView, Global])
+}
+
+/// Numbers in messages of some kind.
+fn fields() -> impl Strategy<Value = BTreeMap<String, Span>> {
+    let names = select(vec!["slot".to_owned(), "request.ts".to_owned(), "ts".to_owned()]);
+    prop_oneof![4 => Just(BTreeMap::new()), 1 => btree_map(names, span(4), 1..=2)]
+}
+
+fn vitals() -> impl Strategy<Value = WhenVitals> {
+    let of = prop_oneof![
+        Just(Whose::Sender),
+        Just(Whose::Receiver),
+        select(nodes()).prop_map(|node| Whose::Node(node.into())),
+    ];
+    let spans = (option::weighted(0.3, span(3)), option::weighted(0.5, span(4)));
+    let is = || option::weighted(0.2, any::<bool>());
+    (of, spans, (is(), is(), is()), kinds()).prop_map(
+        |(of, (view, decided), (changing_view, prepared, locked), waiting)| WhenVitals {
+            of,
+            view,
+            decided,
+            changing_view,
+            prepared,
+            locked,
+            waiting,
+        },
+    )
 }
 
 /// A predicate without others inside.
@@ -85,19 +113,25 @@ fn plain_when() -> impl Strategy<Value = When> {
         option::weighted(0.3, 0..=1000_u32),
         option::weighted(0.3, 0..5_u32),
     );
-    (place, count).prop_map(|((round, source, from, to, kind), (nth, step, time, permille, times))| When {
-        round,
-        source,
-        from,
-        to,
-        kind,
-        nth,
-        step,
-        time,
-        permille,
-        times,
-        ..When::default()
-    })
+    let inside = (fields(), prop_oneof![4 => Just(Vec::new()), 1 => vec(vitals(), 1..=2)]);
+    (place, inside, count).prop_map(
+        |((round, source, from, to, kind), (field, vitals), (nth, step, time, permille, times))| When {
+            round,
+            source,
+            from,
+            to,
+            // Not every kind has every field.
+            kind: if field.is_empty() { kind } else { Names::default() },
+            field,
+            vitals,
+            nth,
+            step,
+            time,
+            permille,
+            times,
+            ..When::default()
+        },
+    )
 }
 
 fn when() -> impl Strategy<Value = When> {
@@ -162,6 +196,7 @@ fn effect() -> impl Strategy<Value = Effect> {
         1 => (0..3_u32).prop_map(Effect::Duplicate),
         3 => mutate().prop_map(Effect::Mutate),
         2 => any::<u64>().prop_map(|seed| Effect::Flip(Seed(seed))),
+        1 => any::<u64>().prop_map(|seed| Effect::Garble(Seed(seed))),
         2 => blocks().prop_map(Effect::Partition),
         1 => seats().prop_map(Effect::Isolate),
         1 => seats().prop_map(Effect::Deaf),
@@ -204,6 +239,7 @@ fn scheduler() -> impl Strategy<Value = SchedulerSpec> {
             drop,
             mutate,
             scope,
+            only: Vec::new(),
             timers,
             script: Vec::new(),
         },
@@ -220,9 +256,9 @@ fn network() -> impl Strategy<Value = Network> {
         (0..20_u64).prop_map(|ticks| Latency::Constant(Time(ticks))),
         (0..10_u64, 10..20_u64).prop_map(|(a, b)| Latency::Range([Time(a), Time(b)])),
     ];
-    let bound = option::of((1..20_u64).prop_map(Time));
-    (latency, select(vec![Loss::Drop, Loss::Hold]), any::<bool>(), gst, bound)
-        .prop_map(|(latency, loss, fifo, gst, bound)| Network { latency, loss, fifo, gst, bound })
+    let ticks = || option::of((1..20_u64).prop_map(Time));
+    (latency, select(vec![Loss::Drop, Loss::Hold]), any::<bool>(), ticks(), gst, ticks())
+        .prop_map(|(latency, loss, fifo, turn, gst, bound)| Network { latency, loss, fifo, turn, gst, bound })
 }
 
 /// A run of the ballot toy with random faults, under any scheduler. p0 may lie; so many nodes crash as do.
@@ -266,14 +302,15 @@ fn workload() -> impl Strategy<Value = Workload> {
         Just(Goal::None)
     ];
     let counts = (any::<u32>(), option::of(any::<u32>()), vec(1..9_u32, 0..3));
-    (counts, ops, vec(times(), 0..3), option::of(times()), (target, times(), goal)).prop_map(
-        |((requests, retries, read_only), ops, start, every, (target, timeout, goal))| Workload {
+    (counts, ops, vec(times(), 0..3), option::of(times()), (target, times(), times(), goal)).prop_map(
+        |((requests, retries, read_only), ops, start, every, (target, timeout, retry_from, goal))| Workload {
             requests,
             ops,
             start,
             every,
             target,
             timeout,
+            retry_from,
             retries,
             read_only,
             goal,
@@ -305,9 +342,11 @@ fn cluster() -> impl Strategy<Value = ClusterSpec> {
 pub(super) fn anything() -> impl Strategy<Value = Case> {
     let largest = i64::MAX as u64;
     let views = option::of(any::<u32>());
-    let limits = (0..=largest, any::<u32>(), 0..=largest, views, 0..=largest, 0..=largest).prop_map(
-        |(steps, in_flight, time, views, linger, tail)| Limits {
+    let steps = (0..=largest, option::of(0..=largest));
+    let limits = (steps, any::<u32>(), 0..=largest, views, 0..=largest, 0..=largest).prop_map(
+        |((steps, short), in_flight, time, views, linger, tail)| Limits {
             steps: Some(steps),
+            short,
             in_flight: Some(in_flight as usize),
             time: Time(time),
             views,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use turncoat_core::client::Request;
 use turncoat_core::flags::{Flag, OnlyFlags};
 use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, Slot, View};
+use turncoat_core::ids::{NodeId, NodeSet, Slot, View};
 use turncoat_core::message::RoundKey;
-use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State};
+use turncoat_core::node::{About, ClientWork, Cluster, Context, Node, Protocol, State, Vitals, Waiting};
 use turncoat_core::sign::Signed;
 use turncoat_core::votes::Votes;
 use turncoat_core::{Message, Part};
@@ -123,6 +123,21 @@ impl Node<Ballot> for Replica {
                 self.advance(v.slot, cx);
             }
             _ => {}
+        }
+    }
+    fn vitals(&self, cluster: &Cluster) -> Vitals {
+        let open = self.rounds.iter().filter(|(_, round)| round.proposal.is_some() && !round.committed);
+        let vote = |(&slot, _): (&Slot, &Round)| Waiting {
+            kind: "vote",
+            about: About::Slot(slot),
+            have: NodeSet::EMPTY,
+            need: cluster.quorum(),
+        };
+        let decided = self.rounds.iter().rev().find(|(_, round)| round.committed).map(|(&slot, _)| slot);
+        Vitals {
+            decided: decided.unwrap_or_default(),
+            waiting: open.map(vote).collect(),
+            ..Vitals::default()
         }
     }
     fn fork(&self) -> Option<Self> {

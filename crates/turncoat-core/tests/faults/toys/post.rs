@@ -12,7 +12,7 @@ use turncoat_core::Message;
 use turncoat_core::assume::{Assumptions, Channels};
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::message::Message as _;
-use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol, State};
+use turncoat_core::node::{About, ClientWork, Cluster, Context, Node, Protocol, State, Vitals, Waiting};
 use turncoat_core::sign::Signer;
 
 use super::Nobody;
@@ -136,6 +136,13 @@ impl Node<Post> for Writer {
     }
     fn on_timer(&mut self, timer: u32, cx: &mut Context<'_, Post>) {
         self.post(timer as usize, cx);
+    }
+    /// It counts what it has heard as decided, and waits for cards until it has heard anything.
+    fn vitals(&self, _: &Cluster) -> Vitals {
+        let about = About::View(View(0));
+        let card = Waiting { kind: "card", about, have: NodeSet::EMPTY, need: 1 };
+        let waiting = if self.heard.is_empty() { vec![card] } else { Vec::new() };
+        Vitals { decided: Slot(self.heard.len() as u32), waiting, ..Vitals::default() }
     }
     fn on_suspect(&mut self, cx: &mut Context<'_, Post>) {
         cx.to_others(Msg::Card { no: 999 });
