@@ -25,7 +25,7 @@ fn fuzz_on(
     let campaign = Campaign {
         entry: &entry,
         base: &base,
-        make: &|base| Ok(strategies::make(strategy, base, &params)?),
+        make: &|base| Ok(strategies::make(strategy, base, &params, &(entry.mutations)())?),
         seed: Seed(7),
         runs: Some(runs),
         jobs,

@@ -1,7 +1,7 @@
 //! FaB Paxos and parameterized FaB (Martin and Alvisi, TDSC 2006), the latter repaired, and as published: consensus in two
 //! steps.
 //!
-//! **Two steps** (`leader`, `acceptor`, `learner`). The leader sends PROPOSE(v,n,x) to the acceptors; who accepts it says
+//! **Two steps** (`leader`, `acceptor`, `learner`). The leader sends PROPOSE(v,n,x) to the acceptors; one that accepts it says
 //! ACCEPTED(v,n,x) to the learners. A learner that hears it from a-t of the a acceptors has learned x. Plain FaB has
 //! a = 5f+1 and t = f. With a = 3f+2t+1 (parameterized FaB) acceptors hear each other too: with ACCEPTEDs of a quorum they
 //! send a COMMITPROOF, and a quorum of those is as good, one step later.
@@ -19,7 +19,7 @@
 //! - there is an instance for each slot, one after another: PROPOSE for slot n carries a *learned certificate*,
 //!   LEARNEDs of a quorum of learners over all values before n, and none of these may be proposed again;
 //! - who enters a view proves it to all (ELECTED), and again to who suspects an earlier leader. Otherwise a SUSPECT that
-//!   a liar sends to some only could split the views for ever;
+//!   a liar sends to some only could split the views forever;
 //! - what is unanswered is sent again: PROPOSE and QUERY by the leader, and ACCEPTED, COMMITPROOF, LEARNED and SATISFIED
 //!   in answer to that; SUSPECT while the timer fires; PULL by all who wait, learners or not. A client sends again to
 //!   all nodes, since learners answer it.
@@ -62,9 +62,9 @@ turncoat_core::config! {
         pub doublings: u32 = 6,
         /// How often the leader asks or proposes again.
         pub retransmit: Time = Time(100),
-        /// How often who waits asks the learners.
+        /// How often a waiting replica asks the learners.
         pub pull: Time = Time(300),
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -208,9 +208,13 @@ pub fn entries() -> Vec<Entry> {
         Entry::of::<Fab>(),
         variant(
             "pfab",
-            "parameterized FaB, repaired: 3f+2t+1 acceptors, commit proofs as a slower way",
+            "parameterized FaB, repaired: 3f+2t+1 acceptors, commit proofs as a slower path",
             &pfab,
         ),
-        variant("pfab-paper", "parameterized FaB as published: a leader may be left without a value", &paper),
+        variant(
+            "pfab-paper",
+            "parameterized FaB as published: a leader may be left with no value to propose",
+            &paper,
+        ),
     ]
 }

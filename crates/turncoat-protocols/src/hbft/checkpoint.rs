@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Cer2, Checkpoint, Msg, Placed, Placement, is_genuine};
+use super::messages::{Accepted, Cer2, Checkpoint, Msg, Placed, Placement, is_genuine};
 use super::replica::Replica;
 use super::{Cx, Timer};
 
@@ -147,7 +147,9 @@ impl Replica {
     fn agree(&mut self, m: Checkpoint<'1'>, cx: &mut Cx<'_>) {
         cx.cancel_timer(Timer::Panic);
         self.panics = NodeSet::EMPTY;
-        if !self.changing {
+        if self.config.flags.checkpoint_timer_ends_early {
+            self.await_no_checkpoint(cx);
+        } else if !self.changing {
             self.await_checkpoint(m.seq, cx);
         }
         self.rounds.entry(self.view).or_default().entry(m.seq).or_default().sent[0] = true;
@@ -223,12 +225,24 @@ impl Replica {
 
     /// Accepts the slots that it lacks, in order.
     fn fill(&mut self, history: &Placement, cx: &mut Cx<'_>) {
+        if self.config.flags.checkpoint_over_hole {
+            self.fill_over_holes(history);
+        }
         for placed in history.iter() {
             if placed.seq == self.seq.next() {
                 self.accept(placed.seq, placed.request, cx);
             }
         }
         self.advance(cx);
+    }
+
+    /// What `checkpoint_over_hole` does first: whatever it lacks is accepted where it stands, without a COMMIT.
+    fn fill_over_holes(&mut self, history: &Placement) {
+        let (low, view) = (self.low(), self.view);
+        for &Placed { seq, request } in history.iter().filter(|placed| placed.seq > low) {
+            self.spec.entry(seq).or_insert(Accepted { seq, request, view });
+        }
+        self.raise_seq();
     }
 
     pub(super) fn on_checkpoint_iii(&mut self, m: &Signed<Checkpoint<'3'>>, cx: &mut Cx<'_>) {

@@ -75,7 +75,7 @@ impl Client {
                 }
             };
             cx.multicast(to, Msg::Request(request));
-            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.workload.timeout);
+            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.patience(cx.now()));
             let (replies, finals) = (Tally(Vec::new()), Tally(Vec::new()));
             self.outstanding.push(Outstanding { request, replies, finals, retries: 0 });
         }
@@ -115,7 +115,7 @@ impl Client {
             let panic = self.config.panic(&request);
             cx.broadcast(Msg::Panic(cx.sign(panic)));
         }
-        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.work.workload.timeout);
+        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.work.patience(cx.now()));
     }
 }
 
@@ -135,7 +135,7 @@ impl Node<super::Hbft> for Client {
     /// The timers are gone, what is outstanding is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
         for waiting in &self.outstanding {
-            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.work.workload.timeout);
+            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.work.patience(cx.now()));
         }
         self.submit_due(cx);
     }

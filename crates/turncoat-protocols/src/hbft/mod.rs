@@ -5,7 +5,7 @@
 //! equal COMMITs of *all* replicas the request is committed; with as many equal replies the client is done.
 //!
 //! **Checkpoints** (`checkpoint`). Every K slots, or when a client panics (`panic`), the primary sends its whole history M:
-//! CHECKPOINT-I. Who has the same sends CHECKPOINT-II; a quorum of these is a certificate, CER1, and sends CHECKPOINT-III;
+//! CHECKPOINT-I. A replica that has the same sends CHECKPOINT-II; a quorum of these is a certificate, CER1, and sends CHECKPOINT-III;
 //! a quorum of those, CER2, commits M. So requests are committed also if a replica is silent, and who lags catches up.
 //!
 //! **View change** (`view_change`). VIEW-CHANGE(v,C,P,Q,R) says what is stable, certified (P) and accepted (R). The new
@@ -13,11 +13,22 @@
 //! with enough votes of the highest view, or NULL (`carry_over`). All accept M anew in the new view; it commits nothing by
 //! itself.
 //!
-//! As published, COMMITs of 2f+1 of 3f+1 commit, which two steps cannot bear (Shrestha et al., 2019); a stable checkpoint
-//! ends a view change that is under way (Birke, 2025); and more. Rules R1 to R10 repair it with n = 3f+1 (all COMMITs, or
-//! else a checkpoint, commit) or with n = 5f+1 (`hbft-5f1`: 4f+1 of everything). Each rule left out is a flag; what was
-//! published is all of them but the seeded ones (`hbft-paper`). Its timer for checkpoints, which ends at CHECKPOINT-I, and
-//! its pause after a NEW-VIEW are left out: neither shows.
+//! As published, COMMITs of 2f+1 of 3f+1 commit, which two steps cannot tolerate (Shrestha et al., 2019); a stable checkpoint
+//! ends a view change in progress (Birke, 2025); and more. Rules R1 to R10 repair it with n = 3f+1 (all COMMITs, or
+//! else a checkpoint, commit) or with n = 5f+1 (`hbft-5f1`: 4f+1 of everything). Each rule left out is a flag. `hbft-thesis`
+//! is Birke's implementation, the thesis' V1, `hbft-v2` the same with the bug that it plants, and `hbft-paper` the protocol of the
+//! paper, with the thesis' decisions where the paper is silent: it accepts fewer COMMITs, and no timer ends a view that never begins.
+//!
+//! What differs from the thesis' implementation, and is no flag:
+//!
+//! - Messages own what they carry. There, a history in a message is the sender's own, which changes later, for the better and
+//!   by lies.
+//! - A pause between a NEW-VIEW and its checkpoint: there, the replica that starts it ends it in the same step, since the NEW-VIEW is a
+//!   CHECKPOINT-I.
+//! - PANICs count regardless of the request, there too. A replica counts one of each sender.
+//! - Of two VIEW-CHANGEs of one sender for one view the first counts, there the last. Correct replicas send one.
+//! - COMMITs carry no history, since no rule reads it. REPLYs carry none either, since the thesis' client compares results and
+//!   numbers; `reply-history` makes the result depend on the history, and so the client compare it.
 //!
 //! In R5 as it was written down only backups wait for checkpoints. That is not enough: a liar that votes for one at a backup,
 //! and not at the primary, can leave the primary as the only one who needs it, beside a replica that has gone ahead.
@@ -69,9 +80,11 @@ turncoat_core::config! {
         pub panic_timeout: Time = Time(375),
         /// How long a replica waits for the first new view; twice that for the second in a row, and so on.
         pub view_change_timeout: Time = Time(625),
+        /// Whether the result in a REPLY depends on all that was executed before, and not on the request alone.
+        pub reply_history: bool = false,
         /// Whether a NULL that is committed is shown to the checkers.
         pub log_nulls: bool = true,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -204,13 +217,15 @@ impl Protocol for Hbft {
 pub fn entries() -> Vec<Entry> {
     let five_f = Config { five_f: true, ..Config::default() };
     let paper = Config { flags: Flags::published(), ..Config::default() };
-    let v2 = Config { flags: Flags { v2_skip_digest: true, ..Flags::published() }, ..Config::default() };
+    let thesis = Config { flags: Flags::thesis(), ..Config::default() };
+    let v2 = Config { flags: Flags { v2_skip_digest: true, ..Flags::thesis() }, ..Config::default() };
     let variant = Entry::variant::<Hbft>;
     vec![
         Entry::of::<Hbft>(),
         variant("hbft-5f1", "hBFT, repaired with more replicas: commits with 4f+1 of 5f+1", &five_f),
-        variant("hbft-paper", "hBFT as published: all deviations but those that somebody has put in", &paper),
-        variant("hbft-v2", "hbft-paper whose checkpoints are compared by number alone", &v2),
+        variant("hbft-paper", "hBFT as its paper describes it, bugs included", &paper),
+        variant("hbft-thesis", "hBFT as Birke's thesis implements it (V1), bugs included", &thesis),
+        variant("hbft-v2", "hbft-thesis with a seeded bug: checkpoints are compared only by number", &v2),
     ]
 }
 

@@ -129,10 +129,17 @@ impl Replica {
         }
     }
 
-    fn reply(&self, request: &Request, seq: Slot, cx: &mut Cx<'_>) {
+    pub(super) fn reply(&self, request: &Request, seq: Slot, cx: &mut Cx<'_>) {
         let is_final = self.committed(request).is_some() && !self.config.flags.no_final_replies;
         let Request { client, ts, .. } = *request;
-        let reply = Reply { view: self.view, ts, seq, client, result: request.digest().0, is_final };
+        let result = match self.config.reply_history {
+            true => self
+                .slots()
+                .take_while(|placed| placed.seq <= seq)
+                .fold(0, |result, placed| Digest::of(&(result, placed.seq, digest(&placed.request))).0),
+            false => request.digest().0,
+        };
+        let reply = Reply { view: self.view, ts, seq, client, result, is_final };
         cx.send(client, Msg::Reply(cx.sign(reply)));
     }
 
@@ -302,11 +309,16 @@ impl Replica {
         for (client, ts) in std::mem::take(&mut self.waiting) {
             cx.cancel_timer(Timer::Request(client, ts));
         }
+        self.await_no_checkpoint(cx);
+        cx.cancel_timer(Timer::Panic);
+        cx.cancel_timer(Timer::ViewChange);
+    }
+
+    /// No checkpoint is waited for any more.
+    pub(super) fn await_no_checkpoint(&mut self, cx: &mut Cx<'_>) {
         for seq in std::mem::take(&mut self.due) {
             cx.cancel_timer(Timer::Checkpoint(seq));
         }
-        cx.cancel_timer(Timer::Panic);
-        cx.cancel_timer(Timer::ViewChange);
     }
 
     /// Waits for a checkpoint until it is stable. The primary does too: it may be the only one who knows that it is not.

@@ -95,7 +95,7 @@ impl Replica {
         distinct
             && voters.len() >= config.quorum(cluster)
             && m.votes.iter().all(good)
-            && m.stable.as_ref().is_none_or(|stable| config.is_proof(stable, cluster))
+            && m.stable.as_ref().is_none_or(|x| config.flags.vc_unchecked || config.is_proof(x, cluster))
             && config.base(&m.votes, m.stable.as_ref()) == m.stable.as_ref()
             && *m.history == config.carry_over(&m.votes, m.stable.as_ref(), cluster)
     }
@@ -129,7 +129,12 @@ impl Replica {
         let top = m.history.last().map_or(Slot(0), |placed| placed.seq);
         (self.adopted, self.changing) = (top, false);
         for placed in &carried {
-            self.confirm(placed.seq, placed.request, cx);
+            match &placed.request {
+                _ if !flags.new_view_without_commits => self.confirm(placed.seq, placed.request, cx),
+                // It is committed on receipt, which is a reply.
+                Some(request) if !flags.nv_immediate_commit => self.reply(request, placed.seq, cx),
+                _ => {}
+            }
         }
         if flags.nv_immediate_commit {
             let voters = m.votes.iter().map(|vote| vote.signer()).collect();

@@ -6,13 +6,13 @@ macro_rules! family_flags {
         turncoat_core::flags! {
             $(#[$meta])*
             pub struct Flags {
-                quorum_2f: "one vote less than a quorum makes a certificate",
-                no_dedup_votes: "a certificate is made of votes, not of voters",
-                no_leader_check: "proposals are accepted from anybody",
-                no_parent_qc_check: "the parent of a block need not be the block that justifies it",
-                height_unchecked: "the height of a block need not be one above its parent's",
-                justify_view_unchecked: "a block may be justified by a certificate of its own view or of a later one",
-                commit_skips_missing_parent: "a block whose parent is not here is decided without it",
+                quorum_2f: "one vote fewer than a quorum makes a certificate",
+                no_dedup_votes: "certificates count votes, not voters",
+                no_leader_check: "proposals are accepted from anyone",
+                no_parent_qc_check: "a block's parent need not be the block that its certificate is for",
+                height_unchecked: "a block's height need not be one above its parent's",
+                justify_view_unchecked: "the view of the certificate that justifies a block is not checked",
+                commit_skips_missing_parent: "a block whose parent is missing is decided without it",
                 $($own)*
             }
         }

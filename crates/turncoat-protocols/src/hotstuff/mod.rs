@@ -3,7 +3,7 @@
 //! | module | protocol |
 //! |---|---|
 //! | [`basic`] | HotStuff with three phases (Yin et al., PODC '19), and its versions with two phases |
-//! | [`chained`] | chained HotStuff: one generic phase, a block is decided when it heads a three-chain |
+//! | [`chained`] | chained HotStuff: one generic phase, a block is decided when it heads a three-chain, or, with two phases, a two-chain |
 //! | [`fast`] | Fast-HotStuff (Jalalzai et al., 2020): a two-chain decides, after a timeout the leader shows 2f+1 reports |
 //! | [`sync`] | Sync HotStuff (Abraham et al., S&P '20, and the early version of 2019): n = 2f+1, decides by time |
 //!
@@ -36,7 +36,6 @@ pub mod sync;
 mod tree;
 
 pub use pacemaker::Pace;
-pub use pipeline::Config as PipelineConfig;
 
 /// The timers of the family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]

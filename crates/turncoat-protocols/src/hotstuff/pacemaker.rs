@@ -5,7 +5,9 @@
 //! leaves the view when 2f+1 replicas have said that they are through with it or with a later one; it passes their
 //! TIMEOUTs on, and again to whom is still in an earlier view. f+1 TIMEOUTs of later views prove that a correct replica
 //! is there, and are joined. With `local`, the papers' simplest form, a replica leaves the view when its timer fires, and
-//! tells nobody.
+//! tells nobody. With `announced` it leaves the view too, and says TIMEOUT: no quorum has to agree, and those that lag find
+//! the others all the same. That comes close to the Twins of relab/hotstuff, where the partition of the next round
+//! applies to a node as soon as it has timed out.
 
 use smallvec::SmallVec;
 use turncoat_core::prelude::*;
@@ -29,6 +31,8 @@ pub enum Pace {
     Tc,
     /// On its own.
     Local,
+    /// On its own, and tells the others.
+    Announced,
 }
 
 /// TIMEOUT(v): the sender takes no further part in view v and those before.
@@ -113,14 +117,14 @@ impl Pacemaker {
     pub(super) fn expire<P: Paced>(&mut self, cx: &mut Context<'_, P>) -> Option<View> {
         cx.mark("timeout");
         self.expired = true;
-        match self.pace {
-            Pace::Local => Some(self.view.next()),
-            Pace::Tc => {
-                cx.broadcast(P::TIMEOUT(cx.sign(Timeout { view: self.view })));
-                self.start(cx);
-                None
-            }
+        if self.pace != Pace::Local {
+            cx.broadcast(P::TIMEOUT(cx.sign(Timeout { view: self.view })));
         }
+        if self.pace != Pace::Tc {
+            return Some(self.view.next());
+        }
+        self.start(cx);
+        None
     }
 
     /// A replica is through with a view. If that is an earlier one, it hears how others have left it.

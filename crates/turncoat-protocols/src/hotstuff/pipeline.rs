@@ -1,33 +1,11 @@
-//! What the pipelined protocols share, whose votes go to the leader of the next view: their parameters, and how they
-//! collect votes.
+//! How the pipelined protocols collect votes, which go to the leader of the next view.
 
 use std::collections::BTreeMap;
 
 use turncoat_core::prelude::*;
 
 use super::certs::{Checks, Qc, Tally, Vote};
-use super::pacemaker::Pace;
 use super::wait;
-
-/// Parameters; times are in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Config<F: Default> {
-    /// The bound on message delays that timeouts count on.
-    pub delta: Time,
-    /// How many times the time for a view may double; at first it is ten deltas.
-    pub doublings: u32,
-    /// How replicas leave a view in which nothing happens.
-    pub pacemaker: Pace,
-    /// What is wrong.
-    pub flags: F,
-}
-
-impl<F: Default> Default for Config<F> {
-    fn default() -> Self {
-        Self { delta: Time(20), doublings: 6, pacemaker: Pace::Tc, flags: F::default() }
-    }
-}
 
 /// Votes for views further ahead are not kept.
 const AHEAD: u32 = 10;

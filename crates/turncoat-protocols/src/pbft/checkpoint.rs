@@ -50,6 +50,7 @@ impl Replica {
             self.window.advance(self.checkpoints.passed());
             if self.config.flags.reply_cache_gc {
                 self.clients.retain_replies(|reply| reply.seq > proof.seq);
+                self.done.retain(|_, reply| reply.seq > proof.seq);
             }
         }
     }

@@ -37,7 +37,30 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
         let Some(request) = liar.another_request(first.request.as_ref()) else { return false };
         liar.edit(Arc::make_mut(m), |m| _ = propose(&mut m.pre_prepares[0], request, liar))
     }),
+    // ByzzFuzz's Table 1 has a number n in NEW-VIEW. The message has those of its proposals alone: all move by as much.
+    Special::small("new-view", ".pre-prepares.seq+1", |msg, liar| renumber(msg, liar, |n| n.checked_add(1)))
+        .by_name_only(),
+    Special::small("new-view", ".pre-prepares.seq-1", |msg, liar| renumber(msg, liar, |n| n.checked_sub(1)))
+        .by_name_only(),
+    Special::small("new-view", ".pre-prepares.seq=any", |msg, liar| {
+        let by = liar.rng.below(u32::MAX);
+        renumber(msg, liar, |n| Some(n.wrapping_add(by)))
+    })
+    .of_any_scope()
+    .by_name_only(),
 ];
+
+/// Gives the proposals of a NEW-VIEW other numbers.
+fn renumber(msg: &mut Msg, liar: &Liar<'_>, number: impl Fn(u32) -> Option<u32>) -> bool {
+    let Msg::NewView(m) = msg else { return false };
+    let seqs: Option<Vec<u32>> = m.pre_prepares.iter().map(|pre_prepare| number(pre_prepare.seq.0)).collect();
+    let Some(seqs) = seqs.filter(|seqs| !seqs.is_empty()) else { return false };
+    liar.edit(Arc::make_mut(m), |m| {
+        for (pre_prepare, seq) in m.pre_prepares.iter_mut().zip(seqs) {
+            liar.edit(pre_prepare, |m| m.seq = Slot(seq));
+        }
+    })
+}
 
 /// Proposes `request` in the place of what `m` proposes.
 fn propose(m: &mut Signed<PrePrepare>, request: Signed<Request>, liar: &Liar<'_>) -> bool {

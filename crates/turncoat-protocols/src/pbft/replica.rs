@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Voted};
+use super::messages::{
+    Certificate, Commit, Committed, Msg, NewView, PrePrepare, Prepare, Prepared, Vote, Voted,
+};
 use super::{Config, Pbft};
 
 pub(super) type Cx<'a> = Context<'a, Pbft>;
@@ -56,7 +58,15 @@ pub struct Replica {
     pub(super) unchecked: BTreeMap<Slot, usize>,
     /// Late votes for forgotten numbers (`forget_completed_slot`).
     pub(super) ghosts: u32,
+    /// When each request that came here is late, and the timer that runs (`timer_from_request`).
+    pub(super) deadlines: Vec<(RequestId, Time)>,
+    pub(super) alarm: Option<Time>,
+    /// All requests executed (`orders_old_requests`).
+    pub(super) done: BTreeMap<RequestId, Reply>,
 }
+
+/// A client, and its number for the request.
+type RequestId = (NodeId, u32);
 
 /// pbft-java's table of open numbers.
 const GHOSTS_MAX: u32 = 100;
@@ -82,6 +92,9 @@ impl Replica {
         if !request.is_by(client) && !flags.no_request_auth {
             return;
         }
+        if self.frozen && flags.frozen_drops_requests {
+            return;
+        }
         if request.read_only {
             // Answered from the committed state, never ordered.
             if self.config.read_only && request.op.as_str() == "get" {
@@ -90,12 +103,18 @@ impl Replica {
             }
             return;
         }
-        match self.clients.last_reply(client) {
-            Some((last, _)) if ts < *last => return,
-            Some((last, _)) if ts == *last && flags.no_reply_resend => return,
-            Some((last, reply)) if ts == *last => return cx.send(client, Msg::Reply(cx.sign(*reply))),
-            _ if self.frozen && flags.timers_cleared => return,
-            _ => self.clients.note(request),
+        let last = match flags.orders_old_requests {
+            true => self.done.get(&request.id()).map(|reply| (ts, *reply)),
+            false => self.clients.last_reply(client).copied(),
+        };
+        match last {
+            Some((last, _)) if ts < last => return,
+            Some((last, _)) if ts == last && flags.no_reply_resend => return,
+            Some((last, reply)) if ts == last => return cx.send(client, Msg::Reply(cx.sign(reply))),
+            _ => self.note(request),
+        }
+        if flags.timer_from_request && !self.deadlines.iter().any(|(id, _)| *id == request.id()) {
+            self.deadlines.push((request.id(), cx.now() + self.patience.timeout()));
         }
         let backup = !cx.leads(self.view);
         if self.frozen || (backup && from != client) {
@@ -110,6 +129,23 @@ impl Replica {
             self.resend(entry, cx);
         } else {
             self.propose(cx);
+        }
+    }
+
+    /// Remembers a request that waits.
+    pub(super) fn note(&mut self, request: &Signed<Request>) {
+        if !self.config.flags.orders_old_requests {
+            self.clients.note(request);
+        } else if !self.done.contains_key(&request.id()) {
+            self.clients.note_beside(request);
+        }
+    }
+
+    /// Whether a request is still to be executed.
+    fn is_fresh(&self, request: &Request) -> bool {
+        match self.config.flags.orders_old_requests {
+            true => !self.done.contains_key(&request.id()),
+            false => self.clients.is_fresh(request),
         }
     }
 
@@ -190,11 +226,16 @@ impl Replica {
         entry.pre_prepare.get_or_insert_with(|| m.clone());
         entry.digest = m.digest;
         if let Some(request) = &m.request {
-            self.clients.note(request);
+            self.note(request);
         }
         if !cx.leads(self.view) {
-            cx.broadcast(Msg::Prepare(cx.sign(m.vote())));
+            cx.broadcast(Msg::Prepare(cx.sign(self.vote(m))));
         }
+    }
+
+    /// The vote for a proposal in the present view, which is the proposal's own unless `old_views_kept`.
+    fn vote<const PHASE: char>(&self, m: &PrePrepare) -> Vote<PHASE> {
+        Vote { view: self.view, ..m.vote() }
     }
 
     /// Every rule about `seq` whose guard now holds.
@@ -202,7 +243,7 @@ impl Replica {
         let (flags, quorum) = (self.config.flags, cx.cluster().quorum());
         let Some(entry) = self.window.get(seq) else { return };
         let Some(m) = &entry.pre_prepare else { return };
-        let (view, digest) = (m.view, entry.digest);
+        let (view, digest) = (self.view, entry.digest);
         let repeats = |phase| entry.repeats.iter().filter(|&&vote| vote == (phase, digest)).count();
 
         // prepared(m,v,n): the PRE-PREPARE and 2f PREPAREs of backups that match it.
@@ -244,7 +285,7 @@ impl Replica {
         let Some(proof) = committed else { return false };
         let proposed = &proof.pre_prepare.request;
         // A request that was executed before is a no-op: a faulty primary may propose it twice.
-        let fresh = |request: &Request| flags.no_exec_dedupe || self.clients.is_fresh(request);
+        let fresh = |request: &Request| flags.no_exec_dedupe || self.is_fresh(request);
         let request = proposed.as_deref().copied().filter(fresh);
         let grounds = self.grounds(seq, &proof);
         self.apply(seq, request, grounds, cx);
@@ -280,7 +321,13 @@ impl Replica {
     pub(super) fn apply(&mut self, seq: Slot, request: Option<Request>, grounds: Grounds, cx: &mut Cx<'_>) {
         let result = self.history.execute(seq, request, grounds, cx);
         let (Some(request), Some(result)) = (request, result) else { return };
-        self.clients.executed(&request, request.reply(self.view, seq, result));
+        let reply = request.reply(self.view, seq, result);
+        if self.config.flags.orders_old_requests {
+            self.done.insert(request.id(), reply);
+            self.clients.executed_beside(&request, reply);
+        } else {
+            self.clients.executed(&request, reply);
+        }
         self.patience.regain();
     }
 
@@ -290,9 +337,9 @@ impl Replica {
     fn resend(&self, entry: &Entry, cx: &mut Cx<'_>) {
         let Some(m) = entry.pre_prepare.as_ref().filter(|_| self.config.is_persistent()) else { return };
         let primary = cx.leads(self.view);
-        cx.to_others(if primary { Msg::PrePrepare(m.clone()) } else { Msg::Prepare(cx.sign(m.vote())) });
+        cx.to_others(if primary { Msg::PrePrepare(m.clone()) } else { Msg::Prepare(cx.sign(self.vote(m))) });
         if entry.sent_commit {
-            cx.to_others(Msg::Commit(cx.sign(m.vote())));
+            cx.to_others(Msg::Commit(cx.sign(self.vote(m))));
         }
     }
 
@@ -341,22 +388,44 @@ impl Replica {
             None => Some(Waiting { kind: "pre-prepare", about, have: none, need: 1 }),
             // The primary has none to give.
             Some(m) if !entry.sent_commit => {
-                let have = entry.prepares.voters(&m.vote());
+                let have = entry.prepares.voters(&self.vote(m));
                 Some(Waiting { kind: "prepare", about, have, need: quorum - 1 })
             }
-            Some(m) => {
-                Some(Waiting { kind: "commit", about, have: entry.commits.voters(&m.vote()), need: quorum })
-            }
+            Some(m) => Some(Waiting {
+                kind: "commit",
+                about,
+                have: entry.commits.voters(&self.vote(m)),
+                need: quorum,
+            }),
         }
     }
 
     /// The timer rules, after every event: what must run runs, what must not does not.
     fn tend_timers(&mut self, cx: &mut Cx<'_>) {
-        // A backup waits for the oldest pending request. The primary does not suspect itself.
-        let view = (!self.frozen).then_some(self.view);
-        self.patience.tend(Timer::Request, self.clients.pending(), view, cx);
+        if self.config.flags.timer_from_request {
+            self.tend_deadlines(cx);
+        } else {
+            // A backup waits for the oldest pending request. The primary does not suspect itself.
+            let view = (!self.frozen).then_some(self.view);
+            self.patience.tend(Timer::Request, self.clients.pending(), view, cx);
+        }
         if self.config.is_persistent() && !cx.is_armed(Timer::Retransmit) && self.outstanding() {
             cx.set_timer(Timer::Retransmit, self.config.retransmit);
+        }
+    }
+}
+
+impl Replica {
+    /// What `timer_from_request` does instead: each REQUEST has a time of its own, and whoever has it may be the primary.
+    fn tend_deadlines(&mut self, cx: &mut Cx<'_>) {
+        let pending = self.clients.pending();
+        self.deadlines.retain(|(id, _)| pending.iter().any(|request| request.id() == *id));
+        let first = self.deadlines.iter().map(|&(_, at)| at).min().filter(|_| !self.frozen);
+        if first != std::mem::replace(&mut self.alarm, first) {
+            match first {
+                Some(at) => cx.set_timer(Timer::Request, Time(at.0.saturating_sub(cx.now().0))),
+                None => cx.cancel_timer(Timer::Request),
+            }
         }
     }
 }
@@ -411,6 +480,7 @@ impl Node<Pbft> for Replica {
     /// The timers are gone, the state is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
         self.patience.stop();
+        self.alarm = None;
         self.advance_view_change(cx);
         self.tend_timers(cx);
     }

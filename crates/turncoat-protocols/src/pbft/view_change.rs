@@ -145,7 +145,7 @@ impl Replica {
         let gap = max_s.0 - min_s.0;
         assert!(gap <= O_MAX, "no room for the {gap} proposals that the votes of a NEW-VIEW call for");
         let proposals = (min_s.0..max_s.0).map(|before| Slot(before + 1)).map(|seq| match best.get(&seq) {
-            Some(pp) => PrePrepare { view: w, seq, digest: pp.digest, request: pp.request },
+            Some(pp) => PrePrepare { view: if flags.old_views_kept { pp.view } else { w }, ..***pp },
             None => PrePrepare { view: w, seq, digest: Digest::NULL, request: None },
         });
         (start.and_then(|vote| vote.checkpoint.clone()), proposals.collect())
@@ -185,6 +185,11 @@ impl Replica {
         if flags.timers_cleared {
             self.clients.forget_pending();
         }
+        if flags.timeouts_reset {
+            self.patience.regain();
+        }
+        let late = cx.now() + self.patience.timeout();
+        self.deadlines.iter_mut().for_each(|(_, at)| *at = late);
         // What came early is looked at again.
         for (from, msg) in self.early.take() {
             self.on_phase(from, &msg, cx);

@@ -96,7 +96,7 @@ impl<const STEP: u8> Tally<STEP> {
     }
 }
 
-/// A proposal, and what there is to say about it.
+/// A proposal, and what the replica has found out about it.
 #[derive(Clone, Debug, Hash, Serialize)]
 pub(super) struct Proposed {
     pub(super) proposal: Arc<Signed<Proposal>>,

@@ -6,7 +6,7 @@
 //! it; a quorum of precommits decides it, and the next height begins. If the proposal, or votes, are late, timeouts end
 //! the steps, and with them the epoch. They grow from epoch to epoch.
 //!
-//! **Locks.** Who precommits a block is locked on it, and prevotes for no other one in later epochs, unless that one
+//! **Locks.** A validator that precommits a block is locked on it, and prevotes for no other one in later epochs, unless that one
 //! has got a polka no earlier than the lock. Proposers that have seen a polka propose the block of the latest one again, and say in
 //! which epoch it was.
 //!
@@ -63,13 +63,13 @@ turncoat_core::config! {
         pub timeout_delta: Time = Time(50),
         /// Whether proposals and votes are passed on to all when they are first heard.
         pub relay: bool = true,
-        /// After how many ticks without progress a validator says again what it holds; 0: never.
+        /// After how many ticks without progress a validator sends again what it holds; 0: never.
         pub retransmit: Time = Time(200),
-        /// After how many ticks who hears of later heights asks for decisions; 0: never.
+        /// After how many ticks a validator that hears of later heights asks for decisions; 0: never.
         pub sync: Time = Time(200),
         /// The weights of the validators, one each by default.
         pub weights: Weights = Weights::EQUAL,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -91,7 +91,7 @@ pub enum Timer {
 
 impl Protocol for Tendermint {
     const NAME: &'static str = "tendermint";
-    const ABOUT: &'static str = "Tendermint: a proposal and two votes in each epoch, locks across epochs";
+    const ABOUT: &'static str = "Tendermint: a proposal and two votes in each round, locks across rounds";
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] =
         &["next-epoch", "skip", "re-proposal", "unlock", "late-decision", "recap", "sync", "evidence"];
@@ -164,7 +164,7 @@ pub fn entries() -> Vec<Entry> {
         Entry::of::<Tendermint>(),
         Entry::variant::<Tendermint>(
             "tendermint-0.34",
-            "Tendermint that passes messages on and never says them again: what is lost is lost",
+            "Tendermint that relays messages but never retransmits or syncs: a lost message stays lost",
             &relay_only,
         ),
     ]

@@ -63,7 +63,7 @@ impl Client {
 
     fn submit(&mut self, op: Op, cx: &mut Cx<'_>) {
         let (twice, payment, place) = order(op.as_str());
-        // What there is nothing before is no double spend, and is handed in.
+        // The first payment cannot be a double spend: it is submitted.
         let place = place.filter(|place| self.ts > 0 || !place.is_empty());
         self.ts += u32::from(!twice || self.ts == 0);
         let (client, n) = (cx.me(), cx.cluster().n);
@@ -78,7 +78,7 @@ impl Client {
         };
         cx.multicast(to.and(cx.cluster().replicas()), Msg::Tx(request));
         if place != Some("") {
-            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.workload.timeout);
+            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.work.patience(cx.now()));
         }
         self.outstanding.push(Outstanding { request, settled: NodeSet::EMPTY, retries: 0 });
     }
@@ -91,7 +91,7 @@ impl Client {
             return;
         }
         cx.broadcast(Msg::Tx(late.request));
-        cx.set_timer(ClientTimer::Retry(ts).into(), self.work.workload.timeout);
+        cx.set_timer(ClientTimer::Retry(ts).into(), self.work.patience(cx.now()));
     }
 }
 

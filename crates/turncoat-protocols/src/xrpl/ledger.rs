@@ -7,6 +7,8 @@ use std::cmp::Reverse;
 
 use turncoat_core::prelude::*;
 
+use super::closing::Closing;
+
 /// A payment, signed by who pays.
 pub(super) type Tx = Signed<Request>;
 
@@ -105,6 +107,10 @@ pub struct Ledger {
     /// The hashes of all ledgers before it.
     #[part(skip)]
     ancestors: Vec<Digest>,
+    /// When it closed, if replicas agree on that.
+    #[part(skip)]
+    #[serde(skip)]
+    pub(super) closing: Option<Closing>,
     #[part(skip)]
     pub(super) id: Digest,
 }
@@ -114,19 +120,20 @@ const PASSES: u32 = 3;
 
 impl Ledger {
     /// The first one, with the clients' accounts.
-    pub(super) fn genesis(clients: usize, balance: u64) -> Self {
+    pub(super) fn genesis(clients: usize, balance: u64, closing: Option<Closing>) -> Self {
         let accounts = vec![Account { balance, next: 1 }; clients];
-        Self::new(Slot(1), Digest::NULL, Vec::new(), accounts, Vec::new())
+        let (parent, txs, ancestors, id) = (Digest::NULL, Vec::new(), Vec::new(), Digest::NULL);
+        Self { seq: Slot(1), parent, txs, accounts, ancestors, closing, id }.with_hash()
     }
 
-    fn new(seq: Slot, parent: Digest, txs: Vec<Tx>, accounts: Vec<Account>, ancestors: Vec<Digest>) -> Self {
-        let mut ledger = Self { seq, parent, txs, accounts, ancestors, id: Digest::NULL };
-        ledger.id = ledger.hash_of();
-        ledger
+    fn with_hash(mut self) -> Self {
+        self.id = self.hash_of();
+        self
     }
 
     fn hash_of(&self) -> Digest {
-        Digest::of(&(self.seq, self.parent, &self.txs, &self.accounts, &self.ancestors))
+        let content = (self.seq, self.parent, &self.txs, &self.accounts, &self.ancestors);
+        self.closing.map_or_else(|| Digest::of(&content), |closing| Digest::of(&(content, closing)))
     }
 
     /// Whether its hash is its own.
@@ -148,8 +155,8 @@ impl Ledger {
         self.at(seq) == other.at(seq)
     }
 
-    /// The next ledger, of a set on which there was consensus, and what could not be carried out yet.
-    pub(super) fn next(&self, set: &TxSet) -> (Self, Vec<Tx>) {
+    /// The next ledger, of a set (and a closing time) on which there was consensus, and what could not be carried out yet.
+    pub(super) fn next(&self, set: &TxSet, close: Option<u32>) -> (Self, Vec<Tx>) {
         let mut left = set.0.to_vec();
         let (mut done, mut accounts) = (Vec::new(), self.accounts.clone());
         canonical(&mut left, set.id());
@@ -170,7 +177,10 @@ impl Ledger {
         let mut ancestors = Vec::with_capacity(self.ancestors.len() + 1);
         ancestors.extend_from_slice(&self.ancestors);
         ancestors.push(self.id);
-        (Self::new(self.seq.next(), self.id, done, accounts, ancestors), left)
+        let seq = self.seq.next();
+        let closing = self.closing.zip(close).map(|(before, time)| before.next(seq, time));
+        let next = Self { seq, parent: self.id, txs: done, accounts, ancestors, closing, id: Digest::NULL };
+        (next.with_hash(), left)
     }
 
     /// All the money there is.

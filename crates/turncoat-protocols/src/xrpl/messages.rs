@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::ledger::{Ledger, TxSet};
+use super::ledger::{Ledger, TxSet, is_genuine};
 
 /// A message. PROPOSE and VALIDATION may be relayed, and count for who has signed them.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
@@ -34,9 +34,27 @@ pub struct Propose {
     pub(super) k: u32,
     /// The payments that the next ledger is to hold.
     pub(super) txs: TxSet,
+    /// When the ledger closed, in seconds, if replicas agree on that. It has no place in the encoding, so that a flipped bit means
+    /// the same whether they do or not.
+    #[part(skip)]
+    #[serde(skip)]
+    pub(super) close: Option<u32>,
     /// The ledger that is being built, to tell rounds apart. No receiver reads it.
     #[part(skip)]
     pub(super) label: Slot,
+}
+
+impl Msg {
+    /// Whether no correct replica sends or passes on such a message.
+    pub(super) fn is_bad(&self) -> bool {
+        match self {
+            Self::Tx(tx) => !is_genuine(tx),
+            Self::Propose(position) => !position.valid() || !position.txs.is_sound(),
+            Self::Validation(val) => !val.valid(),
+            Self::Ledger(ledger) => !ledger.is_sound(),
+            Self::GetLedger(_) | Self::Settled(_) => false,
+        }
+    }
 }
 
 /// The number of a position that takes its owner out of the round.

@@ -1,4 +1,4 @@
-//! The XRP Ledger's consensus, as rippled has it: rounds by the clock, and everybody trusts a list of its own.
+//! The XRP Ledger's consensus, as rippled has it: rounds by the clock, and each replica trusts a list of its own.
 //!
 //! **A round** (`round`, `positions`). A replica collects payments for an open ledger. When the ledger closes it proposes the set of them
 //! (PROPOSE), and hears what the others propose. On what differs it votes again with each heartbeat: the longer the round
@@ -35,13 +35,18 @@
 //! **Versions**. 1.7.2 is what ByzzFuzz tested, 2.4.0 what the thesis did; from 2.5 on disputes rise level by level and may
 //! stall, and rounds end. Times are rippled's, in milliseconds.
 //!
-//! Not modelled: votes on the closing time, fees, the negative list, sets fetched by their
+//! **Left to the configuration**. How far apart heartbeats are (`heartbeat-spread`), whether messages are passed on (`relay`),
+//! whether ledgers have a closing time (`close-time`, in `closing`), and whether peers that send bad messages are cut off
+//! (`charge-limit`). rippled passes on, has closing times, and cuts a peer off after some 400 invalid signatures in half a minute.
+//!
+//! Not modelled: fees, the negative list, sets fetched by their
 //! hash (positions carry them). A payment that a replica knows stays in its pool until it is settled in a ledger that is final;
 //! rippled may forget it with the branch that it was on.
 
 use turncoat_core::prelude::*;
 
 mod client;
+mod closing;
 mod dispute;
 mod flags;
 mod ledger;
@@ -70,15 +75,21 @@ turncoat_core::config! {
     pub struct Config {
         /// Whose rules: those of rippled 1.7.2, 2.4.0 or 2.6.1.
         pub version: Version = Version::V2_6_1,
-        /// So many percent of the positions received have to agree.
+        /// The percentage of the positions received that has to agree.
         pub consensus_pct: u32 = 80,
-        /// So many percent of the list have to validate a ledger.
+        /// The percentage of the list that has to validate a ledger.
         pub quorum_pct: u32 = 80,
-        /// Whether replicas pass on the first copy of each message.
+        /// Whether replicas pass on payments, proposals and validations.
         pub relay: bool = false,
+        /// Whether replicas also have to agree on when a ledger closed, which is part of its hash.
+        pub close_time: bool = false,
+        /// The first heartbeats of all replicas come within so many milliseconds, 1 to 1000; 1: together.
+        pub heartbeat_spread: u32 = 1000,
+        /// After so many bad messages of a peer a replica closes the connection for good; 0: never.
+        pub charge_limit: u32 = 0,
         /// What each client has at first.
         pub balance: u64 = 100_000,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -103,7 +114,7 @@ impl From<ClientTimer> for Timer {
 impl Protocol for Xrpl {
     const NAME: &'static str = "xrpl";
     const ABOUT: &'static str =
-        "the XRP Ledger (rippled 2.6.1): rounds by the clock, and a trust list for everybody";
+        "the XRP Ledger (rippled 2.6.1): rounds by the clock, and a trust list for each replica";
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &[
         "position-changed",
@@ -115,6 +126,8 @@ impl Protocol for Xrpl {
         "incompatible",
         "liar-detected",
         "rewrite",
+        "no-close-time",
+        "peer-cut-off",
     ];
     /// PROPOSE and VALIDATION.
     const PHASES: u32 = 2;
@@ -168,6 +181,10 @@ impl Protocol for Xrpl {
             percent.contains(&config.consensus_pct) && percent.contains(&config.quorum_pct),
             "`consensus-pct` and `quorum-pct` are percentages, 1 to 100",
         )?;
+        ensure(
+            (1..=rules::HEARTBEAT).contains(&u64::from(config.heartbeat_spread)),
+            "`heartbeat-spread` is 1 to 1000",
+        )?;
         ensure(config.balance <= 1 << 40, "`balance` is at most 2^40")
     }
 
@@ -219,11 +236,11 @@ pub fn entries() -> Vec<Entry> {
     let variant = Entry::variant::<Xrpl>;
     vec![
         Entry::of::<Xrpl>(),
-        variant("xrpl-1.7.2", "rippled 1.7.2: validations count whatever number they name", &v1_7_2),
+        variant("xrpl-1.7.2", "rippled 1.7.2: validations count whatever ledger number they name", &v1_7_2),
         variant("xrpl-2.4.0", "rippled 2.4.0, the version of the XRPL thesis", &v2_4_0),
         variant(
             "xrpl-seeded-40",
-            "rippled 2.4.0 with 40 % instead of 80 %, as seeded in the thesis",
+            "rippled 2.4.0 with thresholds of 40 % instead of 80 %, as seeded in the thesis",
             &seeded_40,
         ),
     ]

@@ -24,12 +24,13 @@ impl Replica {
         let Some(own) = round.proposal.as_mut().filter(|_| proposing) else { return };
         own.said_at = cx.now();
         let (prev, label) = (round.prev_id, round.prev.seq.next());
-        let position = Propose { prev, k: own.k, txs: own.txs.clone(), label };
-        cx.to_others(Msg::Propose(cx.sign(position)));
+        let position = Propose { prev, k: own.k, txs: own.txs.clone(), close: own.close, label };
+        let message = Msg::Propose(cx.sign(position));
+        self.tell(message, cx);
     }
 
-    /// A proposal comes in. It is kept, whatever round it belongs to.
-    pub(super) fn on_propose(&mut self, position: &Signed<Propose>, cx: &mut Cx<'_>) {
+    /// A proposal comes in. It is kept, whatever round it belongs to, and passed on if it is news in this one.
+    pub(super) fn on_propose(&mut self, from: NodeId, position: &Signed<Propose>, cx: &mut Cx<'_>) {
         let node = position.signer();
         if !position.valid() || !self.unl.contains(node) || node == cx.me() || !position.txs.is_sound() {
             return;
@@ -39,36 +40,40 @@ impl Replica {
             recent.remove(0);
         }
         recent.push(position.clone());
-        self.take_position(position, cx);
+        if self.take_position(position, cx) {
+            self.pass_on(from, Msg::Propose(position.clone()), cx);
+        }
     }
 
-    /// Takes a proposal into account, if it belongs to this round and is news.
-    pub(super) fn take_position(&mut self, position: &Signed<Propose>, cx: &Cx<'_>) {
+    /// Takes a proposal into account, if it belongs to this round and is news. Says whether it is.
+    pub(super) fn take_position(&mut self, position: &Signed<Propose>, cx: &Cx<'_>) -> bool {
         let (round, node) = (&mut self.round, position.signer());
         if round.phase == Phase::Accepted || position.prev != round.prev_id || round.gone.contains(node) {
-            return;
+            return false;
         }
         let known = round.positions.iter().position(|known| known.node == node);
         if known.is_some_and(|known| round.positions[known].k >= position.k) {
-            return;
+            return false;
         }
         if position.k == BOW_OUT {
             round.gone.insert(node);
-            return self.drop_positions(|known| known.node == node);
+            self.drop_positions(|known| known.node == node);
+            return true;
         }
-        let (k, txs, seen_at) = (position.k, position.txs.clone(), cx.now());
-        let known = known.unwrap_or_else(|| {
-            round.positions.push(Position { node, k, txs: txs.clone(), seen_at });
-            round.positions.len() - 1
-        });
-        round.positions[known] = Position { node, k, txs: txs.clone(), seen_at };
+        let (k, txs, close, seen_at) = (position.k, position.txs.clone(), position.close, cx.now());
+        let position = Position { node, k, txs: txs.clone(), close, seen_at };
+        match known {
+            Some(known) => round.positions[known] = position,
+            None => round.positions.push(position),
+        }
         self.dispute(&txs);
-        let Some(own) = &mut self.round.proposal else { return };
+        let Some(own) = &mut self.round.proposal else { return true };
         for dispute in &mut own.disputes {
             if dispute.vote(node, txs.contains(&dispute.tx)) {
                 own.peers_unchanged = 0;
             }
         }
+        true
     }
 
     /// Positions that no longer count, and their votes.
@@ -101,7 +106,7 @@ impl Replica {
         }
     }
 
-    /// Votes anew on what is disputed.
+    /// Votes anew on what is disputed, and on the closing time.
     pub(super) fn reconsider(&mut self, converge_pct: u64, cx: &mut Cx<'_>) {
         let version = self.config.version;
         let proposing = self.round.is_proposing();
@@ -117,6 +122,8 @@ impl Replica {
             own.txs = TxSet::of(undisputed.chain(wanted).copied().collect());
             cx.mark("position-changed");
         }
+        changed |= self.reconsider_time(converge_pct);
+        let Some(own) = &mut self.round.proposal else { return };
         if changed || cx.now().0 >= own.said_at.0 + INTERVAL {
             own.k += u32::from(own.k != BOW_OUT);
             own.said_at = cx.now();

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::{SmallVec, smallvec};
 use turncoat_core::prelude::*;
 
+use super::closing::Closing;
 use super::ledger::{Ledger, Pool, Tx, is_genuine};
 use super::messages::{GetLedger, Msg, Settled, Validation};
 use super::round::{Phase, Round};
 use super::rules::{ASK_AGAIN, HEARTBEAT};
 use super::validations::{Filed, Validations};
 use super::{Config, Cx, Timer, Version};
+
+/// The clocks say so many seconds at least when a network starts, and less than twice as many: a multiple of the widths of all
+/// bins.
+const EPOCH: u32 = 360;
 
 /// A replica.
 #[derive(Clone, Debug, Hash, Serialize)]
@@ -37,13 +43,22 @@ pub struct Replica {
     /// The highest number that it has validated: none twice, whatever branch it is on.
     pub(super) my_max_seq: Slot,
     pub(super) round: Round,
-    /// What it has relayed.
+    /// The validations that it has passed on.
     relayed: BTreeSet<u64>,
+    /// What the clocks say when the network starts, in seconds.
+    pub(super) epoch: u32,
+    /// The bad messages of each peer, and the peers to which it has closed the connection.
+    bad: SmallVec<[u32; 8]>,
+    pub(super) cut: NodeSet,
 }
 
 impl Replica {
     pub(super) fn new(id: NodeId, cluster: &Cluster, config: Config) -> Self {
-        let genesis = Arc::new(Ledger::genesis(cluster.clients, config.balance));
+        let genesis = Arc::new(Ledger::genesis(
+            cluster.clients,
+            config.balance,
+            config.close_time.then_some(Closing::GENESIS),
+        ));
         let mut unl = cluster.trust[id.index()];
         unl.insert(id);
         let first = Some(&genesis).filter(|_| !config.flags.nobody_on_genesis);
@@ -62,6 +77,9 @@ impl Replica {
             my_max_seq: Slot(0),
             round: Round::new(genesis, cluster.n),
             relayed: BTreeSet::new(),
+            epoch: 0,
+            bad: smallvec![0; cluster.n],
+            cut: NodeSet::EMPTY,
         }
     }
 
@@ -82,7 +100,7 @@ impl Replica {
             return cx.send(tx.client, Msg::Settled(Settled { ts: tx.ts, seq }));
         }
         if self.pool.insert(tx) && (from.is_client() || self.config.relay) {
-            cx.to_others(Msg::Tx(*tx));
+            self.tell(Msg::Tx(*tx), cx);
         }
     }
 
@@ -93,9 +111,15 @@ impl Replica {
         log.find(|ledger| ledger.txs.iter().any(same)).map(|ledger| ledger.seq)
     }
 
-    fn on_validation(&mut self, val: &Signed<Validation>, cx: &mut Cx<'_>) {
+    fn on_validation(&mut self, from: NodeId, val: &Signed<Validation>, cx: &mut Cx<'_>) {
         let node = val.signer();
-        if !val.valid() || !self.unl.contains(node) {
+        if !val.valid() {
+            return;
+        }
+        if self.config.relay && node != cx.me() && self.relayed.insert(Digest::of(val).0) {
+            self.pass_on(from, Msg::Validation(*val), cx);
+        }
+        if !self.unl.contains(node) {
             return;
         }
         let strict = self.config.version > Version::V1_7_2;
@@ -207,7 +231,7 @@ impl Replica {
             Some((_, at)) => *at = now,
             None => self.asked.push((ledger, now)),
         }
-        cx.to_others(Msg::GetLedger(GetLedger { ledger }));
+        self.tell(Msg::GetLedger(GetLedger { ledger }), cx);
     }
 
     /// A ledger that it has asked for.
@@ -234,16 +258,32 @@ impl Replica {
         self.write_log(cx);
     }
 
-    /// Passes on the first copy of what others have signed, if that is what nodes do.
-    fn relay(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        let signer = match msg {
-            Msg::Propose(m) => m.signer(),
-            Msg::Validation(m) => m.signer(),
-            _ => return,
-        };
-        if self.config.relay && signer != cx.me() && self.relayed.insert(Digest::of(msg).0) {
-            cx.multicast(cx.others().without(NodeSet::one(from)), msg.clone());
+    /// Passes a message on, if that is what nodes do. As in rippled that is a proposal of somebody on its list that is news in its
+    /// round, or the first copy of anybody's validation.
+    pub(super) fn pass_on(&self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        if self.config.relay {
+            cx.multicast(cx.others().without(NodeSet::one(from)).without(self.cut), msg);
         }
+    }
+
+    /// Says something to all others that are still connected.
+    pub(super) fn tell(&self, msg: Msg, cx: &mut Cx<'_>) {
+        cx.multicast(cx.others().without(self.cut), msg);
+    }
+
+    /// Charges a peer for a message that no correct replica sends. Whoever has sent too many of them is cut off.
+    fn charges(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) -> bool {
+        let limit = self.config.charge_limit;
+        if limit == 0 || from.is_client() || !msg.is_bad() {
+            return false;
+        }
+        let bad = &mut self.bad[from.index()];
+        *bad += 1;
+        if *bad == limit {
+            cx.mark("peer-cut-off");
+            self.cut.insert(from);
+        }
+        true
     }
 }
 
@@ -251,7 +291,11 @@ impl Node<super::Xrpl> for Replica {
     /// The heartbeats of different replicas are not aligned.
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.write_log(cx);
-        let offset = cx.rng().below(HEARTBEAT as u32);
+        if self.config.close_time {
+            // Bins begin at any time of a run, at the same for all.
+            self.epoch = EPOCH + (cx.coin(Slot(0), 0) % u64::from(EPOCH)) as u32;
+        }
+        let offset = cx.rng().below(self.config.heartbeat_spread);
         cx.set_timer(Timer::Heartbeat, Time(u64::from(offset)));
     }
 
@@ -263,11 +307,13 @@ impl Node<super::Xrpl> for Replica {
     }
 
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
-        self.relay(from, msg, cx);
+        if self.cut.contains(from) || self.charges(from, msg, cx) {
+            return;
+        }
         match msg {
             Msg::Tx(tx) => self.on_tx(from, tx, cx),
-            Msg::Propose(position) => self.on_propose(position, cx),
-            Msg::Validation(val) => self.on_validation(val, cx),
+            Msg::Propose(position) => self.on_propose(from, position, cx),
+            Msg::Validation(val) => self.on_validation(from, val, cx),
             Msg::GetLedger(GetLedger { ledger }) => {
                 if let Some(ledger) = self.held(*ledger) {
                     cx.send(from, Msg::Ledger(ledger));

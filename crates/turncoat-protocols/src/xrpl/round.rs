@@ -37,6 +37,7 @@ pub(super) struct Position {
     pub(super) node: NodeId,
     pub(super) k: u32,
     pub(super) txs: TxSet,
+    pub(super) close: Option<u32>,
     pub(super) seen_at: Time,
 }
 
@@ -44,6 +45,9 @@ pub(super) struct Position {
 #[derive(Clone, Debug, Hash, Serialize)]
 pub(super) struct Proposal {
     pub(super) txs: TxSet,
+    /// When its ledger closed, in seconds, and whether there is agreement on that.
+    pub(super) close: Option<u32>,
+    pub(super) time_agreed: bool,
     pub(super) k: u32,
     pub(super) closed_at: Time,
     pub(super) said_at: Time,
@@ -197,11 +201,14 @@ impl Replica {
         if !opened.should_close() {
             return;
         }
+        let close = self.clock(now);
         let round = &mut self.round;
         round.phase = Phase::Establish;
         round.closed_at = now;
         round.proposal = Some(Proposal {
             txs,
+            close,
+            time_agreed: close.is_none(),
             k: 0,
             closed_at: now,
             said_at: now,
@@ -232,6 +239,7 @@ impl Replica {
         }
         match self.consensus(time) {
             Consensus::No => {}
+            _ if self.round.proposal.as_ref().is_some_and(|own| !own.time_agreed) => cx.mark("no-close-time"),
             state => self.accept(state, time, cx),
         }
     }
@@ -252,7 +260,7 @@ impl Replica {
         round.phase = Phase::Accepted;
         let proposing = round.is_proposing();
         let Some(own) = round.proposal.take() else { return };
-        let (ledger, retriable) = round.prev.next(&own.txs);
+        let (ledger, retriable) = round.prev.next(&own.txs, own.close);
         let ledger = Arc::new(ledger);
         self.store(&ledger);
         if !self.is_compatible(&ledger) {
@@ -261,7 +269,8 @@ impl Replica {
             self.my_max_seq = ledger.seq;
             let (id, seq, set) = (ledger.id, ledger.seq, own.txs.id());
             let val = Validation { ledger: id, seq, set, signed_at: cx.now(), full: proposing, label: seq };
-            cx.broadcast(Msg::Validation(cx.sign(val)));
+            let message = Msg::Validation(cx.sign(val));
+            cx.multicast(cx.cluster().replicas().without(self.cut), message);
         }
         self.check_accept_ledger(&ledger, cx);
         self.reorder(&own.disputes, retriable, own.txs.id());
@@ -269,8 +278,8 @@ impl Replica {
         cx.set_timer(Timer::NextRound, Time(1));
     }
 
-    /// What was voted out, or could not be carried out yet, goes first into the next ledger, in an order that all share. With
-    /// each one's own order of arrival, payments that exclude each other would be voted out for ever.
+    /// Payments that were voted out, or could not be applied yet, come first in the next ledger, in an order that all replicas
+    /// share. In each replica's own order of arrival, conflicting payments would be voted out forever.
     fn reorder(&mut self, disputes: &[Dispute], retriable: Vec<Tx>, set: Digest) {
         if self.config.flags.open_ledger_first_seen_order {
             return;

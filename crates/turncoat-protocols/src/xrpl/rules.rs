@@ -167,7 +167,7 @@ impl Pack {
     }
 }
 
-/// What comes of a round.
+/// The state of a round's consensus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize)]
 pub(super) enum Consensus {
     No,

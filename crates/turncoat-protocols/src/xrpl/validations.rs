@@ -262,12 +262,12 @@ mod tests {
     /// A child of a ledger, with a payment of client `k`, or, for 0, without any.
     fn child(parent: &Arc<Ledger>, k: usize) -> Arc<Ledger> {
         let txs = if k == 0 { Vec::new() } else { vec![unsigned(k)] };
-        Arc::new(parent.next(&TxSet::of(txs)).0)
+        Arc::new(parent.next(&TxSet::of(txs), None).0)
     }
 
     #[test]
     fn the_branch_with_more_nodes_is_preferred_and_ties_are_not_left() {
-        let root = child(&Arc::new(Ledger::genesis(1, 5)), 0);
+        let root = child(&Arc::new(Ledger::genesis(1, 5, None)), 0);
         let (left, right) = (child(&root, 0), child(&root, 1));
         let (l, r) = (&child(&left, 0), &child(&right, 0));
         let preferred = |tips: &[&Arc<Ledger>], current: &Ledger, max| {
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn who_is_on_the_first_ledger_may_go_anywhere() {
-        let genesis = Arc::new(Ledger::genesis(1, 5));
+        let genesis = Arc::new(Ledger::genesis(1, 5, None));
         let (own, other) = (child(&genesis, 0), child(&genesis, 1));
         for (first, elsewhere) in [(None, true), (Some(&genesis), false)] {
             // One validation of a ledger that is not here, or is larger: without the others there is nothing to hold against it.
@@ -298,7 +298,7 @@ mod tests {
     /// rippled's testPreferredByBranch.
     #[test]
     fn a_branch_counts_with_all_that_grow_on_it() {
-        let a = child(&Arc::new(Ledger::genesis(1, 5)), 0);
+        let a = child(&Arc::new(Ledger::genesis(1, 5, None)), 0);
         let (b, c) = (child(&a, 1), child(&a, 2));
         let d = child(&b, 0);
         let children: Vec<Arc<Ledger>> = (1..=8).map(|k| child(&c, k)).collect();

@@ -83,8 +83,8 @@ impl Client {
     }
 
     /// T1, which doubles with each time that the request is sent again.
-    fn t1(&self, waiting: &Outstanding) -> Time {
-        Time(self.work.workload.timeout.0.saturating_mul(1 << waiting.retries.min(DOUBLINGS)))
+    fn t1(&self, waiting: &Outstanding, now: Time) -> Time {
+        Time(self.work.patience(now).0.saturating_mul(1 << waiting.retries.min(DOUBLINGS)))
     }
 
     /// Submits all requests whose time has come.
@@ -104,7 +104,7 @@ impl Client {
             cx.multicast(to, Msg::Request(request));
             let (responses, commits, orders) = (Vec::new(), Vec::new(), Vec::new());
             let waiting = Outstanding { request, responses, commits, orders, retries: 0 };
-            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.t1(&waiting));
+            cx.set_timer(ClientTimer::Retry(self.ts).into(), self.t1(&waiting, cx.now()));
             self.outstanding.push(waiting);
         }
     }
@@ -199,7 +199,7 @@ impl Client {
         }
         let request = waiting.request;
         cx.broadcast(Msg::Request(request));
-        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.t1(&self.outstanding[i]));
+        cx.set_timer(ClientTimer::Retry(request.ts).into(), self.t1(&self.outstanding[i], cx.now()));
     }
 }
 
@@ -211,7 +211,7 @@ impl Node<Zyzzyva> for Client {
     /// The timers are gone, what is outstanding is not.
     fn on_restart(&mut self, cx: &mut Cx<'_>) {
         for waiting in &self.outstanding {
-            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.t1(waiting));
+            cx.set_timer(ClientTimer::Retry(waiting.request.ts).into(), self.t1(waiting, cx.now()));
         }
         self.submit_due(cx);
     }

@@ -7,16 +7,16 @@
 turncoat_core::flags! {
     /// Deviations. Each is read where the rule is that it breaks.
     pub struct Flags {
-        cc_ignores_view: "a NEW-VIEW follows the certificate for the highest number, of whatever view",
-        commit_on_cc: "a replica takes for final what a client's certificate shows",
-        stable_fplus1: "a checkpoint is stable with f+1 CHECKPOINTs",
-        cc_highest_n: "of two certificates the one with the higher number is kept, of whatever view",
-        no_confirm_cert: "2f+1 VIEW-CONFIRMs are no certificate",
-        reconcile_early: "a replica takes over a NEW-VIEW's log at once, whatever is final, not after 2f+1 VIEW-CONFIRMs",
-        xor_history: "a history is the sum of its requests, in whatever order",
-        no_new_view_relay: "nobody relays a NEW-VIEW, so that nobody sees two of one view",
-        tc_stops_at_order: "a replica waits for the order of a request, not for a certificate, and asks the primary alone",
-        no_stable_proof: "nobody shows a stable checkpoint to who asks for something that is behind it",
-        no_pom_from_cc: "a certificate that contradicts an order accuses nobody",
+        cc_ignores_view: "a NEW-VIEW follows the certificate with the highest number, whatever its view",
+        commit_on_cc: "a replica treats everything that a client's certificate covers as final",
+        stable_fplus1: "f+1 CHECKPOINTs make a checkpoint stable",
+        cc_highest_n: "of two certificates the one with the higher number is kept, whatever its view",
+        no_confirm_cert: "2f+1 VIEW-CONFIRMs do not count as a certificate",
+        reconcile_early: "a replica adopts a NEW-VIEW's log at once, even over final requests, not after 2f+1 VIEW-CONFIRMs",
+        xor_history: "a history does not depend on the order of its requests",
+        no_new_view_relay: "NEW-VIEWs are not relayed, so two for the same view go unnoticed",
+        tc_stops_at_order: "a replica waits for a request to be ordered, not certified, and asks only the primary",
+        no_stable_proof: "a replica with an older stable checkpoint is not shown the current one when it asks for something",
+        no_pom_from_cc: "a certificate that contradicts an order does not prove misbehaviour",
     }
 }

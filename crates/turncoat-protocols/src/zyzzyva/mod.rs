@@ -7,11 +7,11 @@
 //!
 //! **Checkpoints** (`checkpoint`). Every K slots replicas tell each other their answers; with 2f+1 equal ones a replica sends
 //! CHECKPOINT(v,n,h_n). 2f+1 of those make the log up to n final. Nothing else is, for replicas; what is not final may be
-//! taken back. Who has another log, or none, fetches it.
+//! taken back. A replica that has another log, or none, fetches it.
 //!
 //! **View change** (`view_change`). Replicas say that they hate the primary: IHTP(v). f+1 of these, and a replica sends
 //! VIEW-CHANGE(v+1,s,CC,O): its stable checkpoint, its highest certificate, its log. The new primary answers 2f+1 of them
-//! with NEW-VIEW(v+1,V,G); G follows from V (`carry_over`). Who has checked it sends VIEW-CONFIRM; with 2f+1 of these it
+//! with NEW-VIEW(v+1,V,G); G follows from V (`carry_over`). A replica that has checked it sends VIEW-CONFIRM; with 2f+1 of these it
 //! takes over the log G, and answers the clients anew.
 //!
 //! As published, G follows the certificate with the highest number, and an old one can override what has completed in a later
@@ -70,9 +70,9 @@ turncoat_core::config! {
         pub fill_hole_timeout: Time = Time(300),
         /// TN: half of what it waits for a new view; twice that for each view that was skipped.
         pub new_view_timeout: Time = Time(300),
-        /// How often what is unanswered is sent again.
+        /// How often unanswered messages are sent again.
         pub retransmit: Time = Time(150),
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -114,7 +114,7 @@ fn count<T: Eq + Clone>(facts: &mut Vec<Ballots<T>>, vote: &Signed<T>) {
 impl Protocol for Zyzzyva {
     const NAME: &'static str = "zyzzyva";
     const ABOUT: &'static str =
-        "Zyzzyva, corrected: speculative, final at the clients; view changes that respect views";
+        "Zyzzyva, corrected: speculative, completed by clients; view changes rank certificates by view";
     const FLAGS: &'static [Flag] = Flags::ALL;
     const MARKS: &'static [&'static str] = &[
         "commit",
@@ -178,6 +178,6 @@ impl Protocol for Zyzzyva {
 /// The protocol and its named variants.
 pub fn entries() -> Vec<Entry> {
     let paper = Config { flags: Flags { cc_ignores_view: true, ..Flags::default() }, ..Config::default() };
-    let about = "Zyzzyva with the view change as published: an old certificate overrides later views";
+    let about = "Zyzzyva with the view change as published: an old certificate can override later views";
     vec![Entry::of::<Zyzzyva>(), Entry::variant::<Zyzzyva>("zyzzyva-paper", about, &paper)]
 }

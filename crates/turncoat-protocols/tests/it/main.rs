@@ -32,11 +32,13 @@ mod hotstuff {
     mod random;
     mod sync;
     mod two_phase;
+    mod two_phase_chained;
 }
 
 mod pbft {
     mod attacks_liveness;
     mod attacks_numbers;
+    mod attacks_requests;
     mod attacks_slots;
     mod attacks_views;
     mod checkpoints;
@@ -61,6 +63,7 @@ mod xrpl {
     mod attacks;
     mod normal;
     mod random;
+    mod settings;
     mod stage;
 }
 

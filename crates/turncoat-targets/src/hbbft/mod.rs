@@ -26,7 +26,7 @@
 //! is a violation to report a correct validator; the engine's documentation does not quite promise that, but says that a report is about a node
 //! that does not follow the protocol.
 //!
-//! **A contribution that nobody can decrypt** stops this version for ever, where contributions are encrypted. A proposer whose contribution is
+//! **A contribution that nobody can decrypt** stops this version forever, where contributions are encrypted. A proposer whose contribution is
 //! accepted, and is no ciphertext, is reported (`send_decryption_share` in `honey_badger/epoch_state.rs`), but it stays among the proposers
 //! for whose plain text `try_output_batch` waits. `findings/hbbft-0.1.1-no-ciphertext.toml` shows it. With `encryption = "never"`
 //! (`hbbft-plain`) there is nothing to wait for: what is no contribution is left out of the batch.
@@ -34,7 +34,7 @@
 //! **Who has left a round says no more in it**, and that may be too early. A binary agreement ignores what is of an earlier round, and
 //! everything once it has decided (`handle_message` in `binary_agreement/binary_agreement.rs`), so that it passes no BVAL of that round
 //! on, which others may need to believe in a value; and a TERM is of the round after the decision, until when it waits in the queue, also
-//! where it is one of the f+1 that decide. So those who are still in that round may wait for ever.
+//! where it is one of the f+1 that decide. So those who are still in that round may wait forever.
 //! `findings/hbbft-0.1.1-decided-and-silent.toml` shows it: one liar, all messages delivered, encryption or not. It takes an unlucky schedule,
 //! in about one of a thousand runs of the strategies that are good at it.
 //!
@@ -65,9 +65,9 @@ const SESSION: u64 = 0;
 turncoat_core::flags! {
     /// What a host can get wrong.
     pub struct Flags {
-        accept_any_sender: "the host believes the sender that a message names, not the channel",
-        accept_any_signature: "the host decides requests whoever has signed them",
-        validator_left_out: "the host leaves the last replica out of the validators, of whom fewer may then be faulty",
+        accept_any_sender: "the host trusts the sender that a message names, not the channel",
+        accept_any_signature: "the host decides requests whoever signed them",
+        validator_left_out: "the host leaves the last replica out of the validator set, which may then tolerate fewer faults",
     }
 }
 
@@ -92,7 +92,7 @@ turncoat_core::config! {
         pub block: bool = false,
         /// Whether it is a violation that the engine reports a correct validator.
         pub judge_reports: bool = false,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }

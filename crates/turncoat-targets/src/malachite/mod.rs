@@ -8,22 +8,22 @@
 //! (`context`), or Ed25519 (`keys`, with `signatures = "ed25519"`): the engine asks the host for one, and asks the host whether it
 //! is good. **Values** come with proposals, and the host
 //! tells the engine whether they are valid. **The log** is kept: who restarts hands it back to a new engine, entry by entry, and has
-//! what it had said before. Who restarts blank has lost it, which no Tendermint promises to bear.
+//! what it had said before. Who restarts blank has lost it, which no Tendermint promises to tolerate.
 //!
 //! **A lost lock.** What the log lacks are values that came after their proposals (`value_exists` in
 //! `core-consensus/src/full_proposal.rs` takes a proposal for its value), and so, after a restart, the lock of an epoch that was
 //! left before. As malachite's own host does, ours hands values back when an epoch starts, which is too late for that.
-//! `findings/malachite-0.5.0-lost-lock.toml` shows it; a host that logs values itself (`log-values`) bears it.
+//! `findings/malachite-0.5.0-lost-lock.toml` shows it; a host that logs values itself (`log-values`) tolerates it.
 //!
 //! **Gossip.** The core passes nothing on and brings no laggard up to date: a proposal that one validator misses is lost to it,
 //! and with it the height. The host does both, as an option each: `relay`, who hears something new passes it on; `sync`, who hears
 //! of later heights asks for decisions with their certificates.
 //!
-//! **A second proposal.** The engine of this version does not bear a proposer that proposes two values in one epoch: it holds
+//! **A second proposal.** The engine of this version does not tolerate a proposer that proposes two values in one epoch: it holds
 //! the polka of one for a polka of the other (`multiplex_proposal` in `core-driver/src/mux.rs` looks for a certificate of the right
 //! round and does not compare values), so that a validator forgets its lock, and two values are decided.
 //! `findings/malachite-0.5.0-two-proposals.toml` shows it. With `one-proposal` the host hands over the first proposal of each epoch
-//! alone, which bears this scenario; a proposer that proposes a value anew and names the polka of another one is believed still.
+//! alone, which survives this scenario; a proposer that proposes a value anew and names the polka of another one is believed still.
 //!
 //! Flags break the host, not the engine: they are there to see that what breaks is seen.
 
@@ -50,9 +50,9 @@ pub(crate) type Cx<'a> = Context<'a, Malachite>;
 turncoat_core::flags! {
     /// What a host can get wrong.
     pub struct Flags {
-        accept_any_signature: "the host says of every signature that it is good",
-        quorum_half: "the host asks for quorums of more than half of the votes",
-        no_log: "the host writes no log: who restarts has forgotten what it said at this height",
+        accept_any_signature: "the host accepts every signature as valid",
+        quorum_half: "the host sets quorums to more than half of the votes",
+        no_log: "the host writes no log, so a restarted validator forgets what it said at this height",
     }
 }
 
@@ -77,20 +77,20 @@ turncoat_core::config! {
         pub timeout_precommit: Time = Time(100),
         /// By how much all of these grow from epoch to epoch.
         pub timeout_delta: Time = Time(50),
-        /// After how many ticks without a new epoch a validator says its votes again.
+        /// After how many ticks without a new epoch a validator sends its votes again.
         pub rebroadcast: Time = Time(200),
         /// Whether proposals and votes are passed on to all when they are first heard.
         pub relay: bool = true,
-        /// After how many ticks who hears of later heights asks for decisions; 0: never.
+        /// After how many ticks a validator that hears of later heights asks for decisions; 0: never.
         pub sync: Time = Time(200),
         /// What signatures are: `keyed` or `ed25519`.
         pub signatures: Signatures = Signatures::Keyed,
         /// Whether the host logs values itself: the engine does not log those that come after their proposals.
         pub log_values: bool = false,
-        /// Whether the host keeps a second proposal of an epoch from the engine, which does not bear one.
+        /// Whether the host keeps a second proposal of an epoch from the engine, which does not tolerate one.
         /// It is no cure: a proposal that names the polka of another value is believed all the same.
         pub one_proposal: bool = false,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -177,7 +177,7 @@ pub fn entries() -> Vec<Entry> {
         Entry::of::<Malachite>(),
         Entry::variant::<Malachite>(
             "malachite-bare",
-            "the engine alone: nobody passes anything on or brings a laggard up to date",
+            "the engine of malachite 0.5.0 alone: no relaying, and no sync for replicas that lag",
             &bare,
         ),
     ]

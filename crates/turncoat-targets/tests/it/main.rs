@@ -40,7 +40,7 @@ fn fuzz(
     let campaign = Campaign {
         entry: &entry,
         base: &base,
-        make: &|base| Ok(turncoat_strategies::make(strategy, base, &params)?),
+        make: &|base| Ok(turncoat_strategies::make(strategy, base, &params, &(entry.mutations)())?),
         seed: Seed(7),
         runs: Some(runs),
         jobs: 2,

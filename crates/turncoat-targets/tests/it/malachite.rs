@@ -116,7 +116,8 @@ fn differences(strategy: &str, params: &[(&str, &str)], runs: u64) -> Vec<Compar
     let [engine, model] = [entry("malachite"), entry("tendermint")];
     let base = set(&engine.scenario(), "network.latency", 10);
     let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let mut strategy = turncoat_strategies::make(strategy, &base, &params).expect("a strategy");
+    let mut strategy =
+        turncoat_strategies::make(strategy, &base, &params, &(engine.mutations)()).expect("a strategy");
     let compare = |index| {
         let scenario = draw(&mut *strategy, Seed(7), index);
         let other = scenario_for(&model, &engine, &scenario);

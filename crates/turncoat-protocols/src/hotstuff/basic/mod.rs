@@ -4,12 +4,12 @@
 //! 2f+1 reports it extends the block of the highest one (PREPARE). A replica votes for the block if it is *safe*:
 //! it extends the block that the replica is locked on, or its certificate is of a later view than the lock. 2f+1 votes
 //! are a prepareQC, which the leader sends back (PRE-COMMIT); replicas vote again. These votes are a precommitQC
-//! (COMMIT): who gets it is *locked* on the block, and votes once more. These are the commitQC: the block is decided, with
+//! (COMMIT): a replica that gets it is *locked* on the block, and votes once more. These are the commitQC: the block is decided, with
 //! all its ancestors (DECIDE), and everybody goes to the next view. A timer ends the view at any time.
 //!
 //! **Two phases** (`phases = 2`). The prepareQC is the lock at once, and there is no PRE-COMMIT. That is safe, but a
-//! leader that hears of 2f+1 replicas may miss the highest lock, and one liar with good timing keeps everybody from
-//! deciding for ever ("Liveness checking of the HotStuff protocol family", PRDC '23). Two remedies: the third phase, or
+//! leader that hears of 2f+1 replicas may miss the highest lock, and one liar with good timing can stall everybody
+//! forever ("Liveness checking of the HotStuff protocol family", PRDC '23). Two remedies: the third phase, or
 //! a leader that waits until all correct replicas have reported (`wait`). Without the second half of the rule for safe
 //! blocks (`sticky`) not even the liar has to go on: the replicas stay locked on conflicting blocks.
 //!
@@ -35,15 +35,15 @@ pub struct HotStuff;
 super::flags::family_flags! {
     /// Deviations from HotStuff. Each is read where the rule is that it breaks.
     pub struct Flags {
-        double_vote: "a replica votes as often in a phase as it is asked to",
-        qc_type_unchecked: "the certificate of another phase will do",
-        qc_view_unchecked: "the certificate of another view will do",
-        no_safe_node: "any block is safe",
-        safe_node_any: "a block is safe if its certificate is of the view of the lock",
+        double_vote: "a replica may vote several times in one phase",
+        qc_type_unchecked: "a certificate from another phase is accepted",
+        qc_view_unchecked: "a certificate from another view is accepted",
+        no_safe_node: "every block counts as safe",
+        safe_node_any: "a block also counts as safe if its certificate is from the same view as the lock",
         sticky: "a block is safe only if it extends the lock",
-        no_lock_update: "replicas do not lock",
-        decide_any_qc: "the certificate of any phase decides",
-        accept_late_qc: "certificates of earlier views still count as prepareQC and lock",
+        no_lock_update: "replicas never lock",
+        decide_any_qc: "a certificate from any phase decides",
+        accept_late_qc: "certificates from earlier views still update prepareQC and the lock",
         tc_quorum_low: "f TIMEOUTs are enough to leave a view",
     }
 }
@@ -61,7 +61,7 @@ turncoat_core::config! {
         pub phases: u8 = 3,
         /// Whether the leader waits two deltas before it chooses among the certificates reported.
         pub wait: bool = false,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -85,7 +85,7 @@ impl Protocol for HotStuff {
         ensure(matches!(config.phases, 2 | 3), "`phases` is 2 or 3")
     }
 
-    /// A proposal beside an own NEW-VIEW: the honest code of who does not lead sends none.
+    /// A proposal beside an own NEW-VIEW: the honest code of a replica that does not lead sends none.
     fn mint(kind: u8, like: &Msg, signer: Signer) -> Option<Msg> {
         let Msg::NewView(m) = like else { return None };
         (Msg::KINDS[usize::from(kind)] == "prepare").then(|| Msg::Prepare(uncalled(m.view, signer)))
@@ -102,12 +102,16 @@ pub fn entries() -> Vec<Entry> {
     let variant = Entry::variant::<HotStuff>;
     vec![
         Entry::of::<HotStuff>(),
+        variant("hotstuff-two-phase", "HotStuff with two phases: one liar can stall it forever", &two_phase),
         variant(
-            "hotstuff-two-phase",
-            "HotStuff with two phases: one liar can keep it busy for ever",
-            &two_phase,
+            "hotstuff-two-phase-sticky",
+            "HotStuff with two phases and no way out of a lock: it gets stuck",
+            &sticky,
         ),
-        variant("hotstuff-two-phase-sticky", "two phases, and no way out of a lock: it gets stuck", &sticky),
-        variant("hotstuff-two-phase-fixed", "two phases, and leaders that wait for all reports", &fixed),
+        variant(
+            "hotstuff-two-phase-fixed",
+            "HotStuff with two phases and leaders that give all replicas time to report",
+            &fixed,
+        ),
     ]
 }

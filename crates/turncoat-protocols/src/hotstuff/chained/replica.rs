@@ -5,7 +5,7 @@ use turncoat_core::tokens::{self, Token};
 
 use super::messages::{Msg, NewView};
 use super::{Chained, Config};
-use crate::hotstuff::alike;
+use crate::hotstuff::Timer;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
@@ -29,12 +29,14 @@ pub struct Replica {
     leads: bool,
     /// Who has reported.
     new_views: NodeSet,
+    /// Whether it has waited for reports.
+    waited: bool,
     proposed: bool,
 }
 
 impl Replica {
     pub(super) fn new(config: Config, cluster: &Cluster) -> Self {
-        let Config { delta, doublings, pacemaker, flags } = config;
+        let Config { delta, doublings, pacemaker, flags, .. } = config;
         let checks = flags.checks(cluster.quorum(), cluster.n);
         let leave = if flags.tc_quorum_low { cluster.f.max(1) } else { cluster.quorum() };
         Self {
@@ -46,6 +48,7 @@ impl Replica {
             votes: NextVotes::default(),
             leads: false,
             new_views: NodeSet::EMPTY,
+            waited: false,
             proposed: false,
         }
     }
@@ -57,6 +60,13 @@ impl Replica {
         }
         if self.base.tree.gap(qc.block).is_none() {
             raise(&mut self.high_qc, qc);
+        }
+    }
+
+    /// The leader waits for reports, if it has to.
+    fn start_wait(&self, cx: &mut Cx<'_>) {
+        if self.config.wait && self.leads && !self.waited {
+            cx.set_timer(Timer::Wait, self.config.delta.times(2));
         }
     }
 
@@ -84,7 +94,7 @@ impl Replica {
         self.learn(&block.justify, cx);
         if self.base.has_parent(block, from, msg, cx) && self.base.is_good(block) {
             let id = self.base.insert(block, cx);
-            self.update(block, cx);
+            self.update(id, block, cx);
             match block.view > self.base.view() {
                 true => self.base.shelf.keep(from, msg),
                 false => self.consider(id, block, cx),
@@ -113,30 +123,44 @@ impl Replica {
     /// safeNode: the block extends the one that is locked (safety), or its certificate is of a later view than the lock
     /// (liveness).
     fn is_safe(&self, block: Digest, justify: &Qc, cx: &mut Cx<'_>) -> bool {
-        let later = justify.view > self.locked_qc.view;
-        let extends = self.base.tree.extends(block, self.locked_qc.block);
+        let later = justify.view > self.locked_qc.view && !self.config.flags.sticky;
+        let extends = self.extends_lock(block);
         if !extends && later {
             cx.mark("unlock");
         }
         extends || later || self.config.flags.no_safe_node
     }
 
+    fn extends_lock(&self, block: Digest) -> bool {
+        self.base.tree.extends(block, self.locked_qc.block)
+    }
+
     /// What a proposal b* does to the blocks before it: its certificate is of b'', that of b'' is of b', that of b' is of b.
-    fn update(&mut self, proposal: &Block, cx: &mut Cx<'_>) {
-        let flags = self.config.flags;
-        let tree = &self.base.tree;
-        let Some(b2) = tree.get(proposal.justify.block) else { return };
-        // PRE-COMMIT phase on b': a two-chain. The blocks need not be direct children.
-        if !flags.no_lock_update {
-            raise(&mut self.locked_qc, &b2.justify);
+    fn update(&mut self, id: Digest, proposal: &Block, cx: &mut Cx<'_>) {
+        let Config { phases, flags, .. } = self.config;
+        let Some(b2) = self.base.tree.get(proposal.justify.block) else { return };
+        // PRE-COMMIT phase on b': a two-chain. The blocks need not be direct children. With two phases b'' is locked.
+        let lock = if phases == 2 { &proposal.justify } else { &b2.justify };
+        if !flags.no_lock_update && (!flags.sticky || self.extends_lock(id)) {
+            raise(&mut self.locked_qc, lock);
         }
-        // DECIDE phase on b: a three-chain of direct children, in consecutive views as there are no dummy blocks.
+        // DECIDE phase on b: a three-chain of direct children, in consecutive views as there are no dummy blocks. With two
+        // phases b' heads the chain.
+        let tree = &self.base.tree;
         let Some(b1) = tree.get(b2.justify.block) else { return };
-        let Some(b0) = tree.get(b1.justify.block) else { return };
-        let direct = b2.parent == b2.justify.block && b1.parent == b1.justify.block;
-        let consecutive = b2.view == b1.view.next() && b1.view == b0.view.next();
-        if direct && (consecutive || flags.chain3_no_consecutive_views) {
-            let (decided, qc) = (b1.parent, &proposal.justify);
+        let follows = |child: &Block, block: &Block| {
+            let consecutive = child.view == block.view.next() || flags.chain3_no_consecutive_views;
+            child.parent == child.justify.block && consecutive
+        };
+        let decided = match phases {
+            2 => follows(b2, b1).then_some(b2.parent),
+            _ => {
+                let Some(b0) = tree.get(b1.justify.block) else { return };
+                (follows(b2, b1) && follows(b1, b0)).then_some(b1.parent)
+            }
+        };
+        if let Some(decided) = decided {
+            let qc = &proposal.justify;
             let grounds = Grounds::certificate("vote", qc.view, qc.voters()).on_top(qc.block);
             self.base.tree.execute(decided, grounds, cx);
         }
@@ -153,9 +177,11 @@ impl Member<Chained> for Replica {
         self.base.pacemaker.enter(view, certified, cx);
         self.base.shelf.stir();
         (self.leads, self.new_views, self.proposed) = (cx.leads(view), NodeSet::EMPTY, false);
+        self.waited = false;
         if !certified {
             let report = NewView { view, justify: self.high_qc.clone() };
             cx.send(cx.leader(view), Msg::NewView(report));
+            self.start_wait(cx);
         }
     }
 
@@ -180,7 +206,8 @@ impl Member<Chained> for Replica {
             self.base.want(&qc, cx);
         }
         let certified = self.high_qc.view.next() == self.base.view();
-        let reported = self.new_views.len() >= cx.cluster().quorum();
+        let waited = self.waited || !self.config.wait;
+        let reported = waited && self.new_views.len() >= cx.cluster().quorum();
         if self.leads && !self.proposed && (certified || reported) {
             self.proposed = true;
             let block = self.base.tree.create(self.base.view(), &self.high_qc, cx);
@@ -190,7 +217,30 @@ impl Member<Chained> for Replica {
 }
 
 impl Node<Chained> for Replica {
-    alike::node!();
+    fn on_start(&mut self, cx: &mut Cx<'_>) {
+        self.enter(View(1), true, cx);
+        self.settle(cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
+        self.receive(from, msg, cx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        self.waited |= timer == Timer::Wait;
+        self.fire(timer, cx);
+    }
+
+    fn on_restart(&mut self, cx: &mut Cx<'_>) {
+        self.restart(cx);
+        self.start_wait(cx);
+    }
+
+    fn on_suspect(&mut self, cx: &mut Cx<'_>) {
+        self.expire(cx);
+    }
+
+    open_state!();
 
     /// Who has voted waits for the next proposal, or for votes to make one.
     fn vitals(&self, _: &Cluster) -> Vitals {
@@ -210,10 +260,20 @@ impl Node<Chained> for Replica {
     }
 
     fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
-        let Self { config: _, base, last_voted, high_qc, locked_qc, votes, leads, new_views, proposed } =
-            self;
+        let Self {
+            config: _,
+            base,
+            last_voted,
+            high_qc,
+            locked_qc,
+            votes,
+            leads,
+            new_views,
+            waited,
+            proposed,
+        } = self;
         base.essence(live, out);
-        tokens::write(&(last_voted, high_qc, locked_qc, votes, leads, new_views, proposed), out);
+        tokens::write(&(last_voted, high_qc, locked_qc, votes, leads, (new_views, waited), proposed), out);
         true
     }
 }

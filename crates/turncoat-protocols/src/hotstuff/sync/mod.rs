@@ -3,8 +3,8 @@
 //! The leader proposes a block with the certificate of its parent. A replica that votes for it passes the proposal on,
 //! sends its vote to all, and decides the block 2Δ later if it has seen no other proposal of the leader by then: within
 //! Δ of its vote all correct replicas have the block, and within another Δ it would have heard of a contradiction. f+1
-//! votes are a certificate, with which the leader goes on. Who gets nothing for too long, or two proposals that
-//! contradict each other, blames the leader; f+1 BLAMEs end the view. Certificates are ranked by view, then by height.
+//! votes are a certificate, with which the leader goes on. A replica that gets nothing for too long, or two
+//! proposals that contradict each other, blames the leader; f+1 BLAMEs end the view. Certificates are ranked by view, then by height.
 //!
 //! **As it is now** (`sync-hotstuff`, the structure of S&P '20). On entering a view a replica locks on the highest
 //! certificate that it knows. The new leader shows one that is no lower than the locks (NEW-VIEW), and replicas vote
@@ -15,6 +15,15 @@
 //! moment of its choice, and forces one replica to lock (Momose and Cruz, 2019). That breaks agreement, and, done
 //! again and again, keeps everybody from deciding. Half of the remedy does not help: not a lock that is set on
 //! entering a view only (`frozen-lock`), nor deafness between two views (`ignore-while-quitting`), nor both.
+//!
+//! **One block per view** (`rotate`). The authors of "Liveness checking of the HotStuff protocol family" (PRDC '23) ran the early
+//! version on the views of HotStuff, which have a leader each: the certificate of a view's block ends the view, and the
+//! next leader goes on at once. A block that was voted for is decided two deltas later, in whatever view its voter then is.
+//! It is dropped if the voter sees a block that conflicts with it, or BLAMEs that end the view of the block.
+//!
+//! **Certified decisions** (`certified`). The protocol decides by time alone: a replica that nobody hears decides what it
+//! has voted for. A framework whose rule for decisions is about certified blocks, as relab/hotstuff's is, waits for the
+//! certificate too.
 //!
 //! Nothing here holds if a message between correct replicas is lost or late.
 
@@ -38,11 +47,12 @@ pub struct SyncHotStuff;
 super::flags::family_flags! {
     /// Deviations from Sync HotStuff. Each is read where the rule is that it breaks.
     pub struct Flags {
-        no_equivocation_check: "two proposals of one leader may contradict each other",
-        commit_timer_kept: "what was voted for in a view is decided also if the view ends before",
-        blame_no_dedup: "BLAMEs are counted, not those who blame",
-        frozen_lock: "early version: the lock is set on entering a view only",
-        ignore_while_quitting: "early version: votes and certificates do not count between two views",
+        no_equivocation_check: "conflicting proposals by one leader are not detected",
+        commit_timer_kept: "a block voted for in a view is decided even if the view ends first",
+        blame_no_dedup: "BLAMEs are counted, not the replicas that send them",
+        frozen_lock: "early version: the lock is set only on entering a view",
+        sticky: "early version: a certificate that conflicts with the lock does not change it",
+        ignore_while_quitting: "early version: votes and certificates are ignored between two views",
     }
 }
 
@@ -55,9 +65,13 @@ turncoat_core::config! {
         pub early: bool = false,
         /// How many blocks the leader proposes before it has decided the first of them.
         pub pipeline: u32 = 32,
-        /// Whether who refuses a proposal blames the leader at once, or when its time is over.
+        /// Whether the certificate of a block ends the view, so that the next leader goes on.
+        pub rotate: bool = false,
+        /// Whether a block that was voted for two deltas ago is decided only once it is certified.
+        pub certified: bool = false,
+        /// Whether a replica that refuses a proposal blames the leader at once, or when its time is over.
         pub blame_on_refuse: bool = true,
-        /// What is wrong.
+        /// The bug flags that are on.
         pub flags: Flags = Flags::default(),
     }
 }
@@ -65,7 +79,7 @@ turncoat_core::config! {
 impl Protocol for SyncHotStuff {
     const NAME: &'static str = "sync-hotstuff";
     const ABOUT: &'static str =
-        "Sync HotStuff: decides by time, bears a minority of liars, counts on messages in time";
+        "Sync HotStuff: decides by time, tolerates a minority of liars, assumes timely messages";
     const MARKS: &'static [&'static str] = &["fetch", "refuse", "equivocation", "blame", "quit"];
     /// Delays within the bound are all that it asks for.
     const VIEW_DELAYS: u64 = 0;

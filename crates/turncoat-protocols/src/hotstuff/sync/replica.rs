@@ -52,6 +52,10 @@ pub struct Replica {
     pub(super) votes: BTreeMap<View, BTreeMap<Digest, Tally>>,
     /// Certificates whose blocks are not here yet.
     pub(super) blockless: Vec<Qc>,
+    /// What it has voted for and will decide, each in the view of the vote.
+    pub(super) pending: Vec<(View, Digest)>,
+    /// Of those, what only waits for its certificate.
+    due: Vec<Digest>,
     pub(super) round: Round,
 }
 
@@ -67,6 +71,8 @@ impl Replica {
             lock: genesis(),
             votes: BTreeMap::new(),
             blockless: Vec::new(),
+            pending: Vec::new(),
+            due: Vec::new(),
             round: Round::default(),
         }
     }
@@ -89,7 +95,8 @@ impl Replica {
         let deaf = self.quitting && flags.ignore_while_quitting;
         if self.rank(qc) > self.rank(&self.high_qc) && !deaf {
             self.high_qc = qc.clone();
-            if self.config.early && !flags.frozen_lock {
+            let keeps = flags.sticky && !self.tree.extends(qc.block, self.lock.block);
+            if self.config.early && !flags.frozen_lock && !keeps {
                 self.lock = qc.clone();
                 cx.note(|| format!("is locked on block {} of view {}", qc.block, qc.view));
             }
@@ -117,6 +124,11 @@ impl Replica {
 
     pub(super) fn is_leader(&self, signed: bool, signer: NodeId, view: View, cx: &Cx<'_>) -> bool {
         signed && (signer == cx.leader(view) || self.tree.checks.no_leader_check)
+    }
+
+    /// Whether a certificate is of the view in which its block was proposed, and not of a NEW-VIEW.
+    fn is_own(&self, qc: &Qc) -> bool {
+        self.tree.get(qc.block).is_some_and(|block| block.view == qc.view)
     }
 
     // --- the steady state -------------------------------------------------------------------------------------
@@ -152,6 +164,7 @@ impl Replica {
         if self.tree.get(id).is_none() {
             self.tree.insert(id, block, cx);
             self.shelf.stir();
+            self.drop_rivals(id, cx);
         }
         if !self.is_now(from, block.view, msg)
             || self.quitting
@@ -185,6 +198,7 @@ impl Replica {
             return;
         }
         self.round.voted.push(id);
+        self.pending.push((self.view, id));
         self.vote(id, cx);
         cx.set_timer(Timer::Commit(id), self.deltas(2));
         self.watch(3, cx);
@@ -206,7 +220,7 @@ impl Replica {
             cx.mark("equivocation");
             cx.note(|| "sees two proposals that contradict each other".to_owned());
             self.round.equivocated = true;
-            self.cancel_commits(cx);
+            self.cancel_commits(self.view, cx);
             cx.to_others(msg.clone());
             self.blame(cx);
         }
@@ -245,11 +259,47 @@ impl Replica {
 
     /// A block was voted for two deltas ago, and nothing has happened since that speaks against it.
     fn commit(&mut self, id: Digest, cx: &mut Cx<'_>) {
+        if self.config.certified && !self.is_certified(id) {
+            self.due.push(id);
+            return;
+        }
+        self.pending.retain(|(_, pending)| *pending != id);
         self.tree.execute(id, Grounds::Elapsed(self.deltas(2)), cx);
     }
 
-    pub(super) fn cancel_commits(&self, cx: &mut Cx<'_>) {
-        self.round.voted.iter().for_each(|&id| cx.cancel_timer(Timer::Commit(id)));
+    /// Whether it knows a certificate of a block, or its highest one is of a descendant.
+    fn is_certified(&self, id: Digest) -> bool {
+        let checks = self.tree.checks;
+        let voted =
+            |votes: &BTreeMap<Digest, Tally>| votes.get(&id).is_some_and(|it| it.qc(checks).is_some());
+        self.tree.extends(self.high_qc.block, id) || self.votes.values().any(voted)
+    }
+
+    /// Decides what has waited for its certificate.
+    fn commit_due(&mut self, cx: &mut Cx<'_>) {
+        for id in std::mem::take(&mut self.due) {
+            self.commit(id, cx);
+        }
+    }
+
+    /// Nothing that was voted for in a view is decided any more.
+    pub(super) fn cancel_commits(&mut self, view: View, cx: &mut Cx<'_>) {
+        self.drop_pending(|_, (voted, _)| voted == view, cx);
+    }
+
+    /// Views that end with a certificate leave decisions behind: a block that conflicts with one of these undoes it.
+    fn drop_rivals(&mut self, id: Digest, cx: &mut Cx<'_>) {
+        if self.config.rotate && !self.config.flags.no_equivocation_check {
+            self.drop_pending(|it, (_, block)| it.tree.conflict(id, block), cx);
+        }
+    }
+
+    fn drop_pending(&mut self, drops: impl Fn(&Self, (View, Digest)) -> bool, cx: &mut Cx<'_>) {
+        let pending = std::mem::take(&mut self.pending);
+        let (dropped, kept): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&it| drops(self, it));
+        self.pending = kept;
+        self.due.retain(|id| dropped.iter().all(|(_, gone)| gone != id));
+        dropped.iter().for_each(|&(_, id)| cx.cancel_timer(Timer::Commit(id)));
     }
 
     // --- every event ------------------------------------------------------------------------------------------
@@ -266,8 +316,11 @@ impl Replica {
             Msg::Vote(vote) => self.on_vote(from, vote, cx),
             Msg::Blame(m) => self.on_blame(from, m, msg),
             Msg::BlameCert(m) => {
-                if self.is_now(from, m.view, msg) && !self.quitting && self.ends(m, cx) {
+                let now = self.is_now(from, m.view, msg) && !self.quitting;
+                if now && self.ends(m, cx) {
                     self.quit(m.clone(), cx);
+                } else if m.view < self.view && self.config.rotate && self.ends(m, cx) {
+                    self.abandon(m.view, cx);
                 }
             }
             Msg::Fetch(id) => {
@@ -282,11 +335,15 @@ impl Replica {
 
     /// Every rule whose guard now holds.
     fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.commit_due(cx);
         if self.quitting {
             return;
         }
         if let Some(cert) = self.blame_cert(cx) {
             self.quit(cert, cx);
+        } else if self.config.rotate && self.high_qc.view >= self.view && self.is_own(&self.high_qc) {
+            cx.cancel_timer(Timer::Wait);
+            self.enter(self.high_qc.view.next(), cx);
         } else if self.high_qc.view == self.view
             && self.round.awaited == Some(self.high_qc.block)
             && self.undecided() < self.config.pipeline
@@ -362,19 +419,34 @@ impl Node<SyncHotStuff> for Replica {
     }
 
     fn essence(&self, live: &[Digest], out: &mut Vec<Token>) -> bool {
-        let Self { config: _, tree, shelf, view, quitting, high_qc, lock, votes, blockless, round } = self;
+        let Self {
+            config,
+            tree,
+            shelf,
+            view,
+            quitting,
+            high_qc,
+            lock,
+            votes,
+            blockless,
+            pending,
+            due,
+            round,
+        } = self;
         tree.essence(live, out);
-        // A certificate that is no higher than the highest would not be learned any more. The others in an order that does
-        // not depend on the names of blocks.
+        // A certificate that is no higher than the highest would not be learned any more, unless a decision waits for it.
+        // The others in an order that does not depend on the names of blocks.
         let (least, height) = self.rank(high_qc);
         let higher = |view, block| {
             view > least || (view == least && tree.height(block).is_none_or(|block| block > height))
         };
         let votes =
             votes.iter().flat_map(|(&view, votes)| votes.iter().map(move |(&block, it)| (view, block, it)));
-        let mut votes: Vec<_> = votes.filter(|&(view, block, _)| higher(view, block)).collect();
+        let awaited = |block| config.certified && pending.iter().any(|&(_, id)| id == block);
+        let mut votes: Vec<_> =
+            votes.filter(|&(view, block, _)| higher(view, block) || awaited(block)).collect();
         votes.sort_by_key(|&(view, block, it)| (view, tree.height(block), it.best()));
-        tokens::write(&(shelf, view, quitting, high_qc, lock, votes, blockless, round), out);
+        tokens::write(&(shelf, view, quitting, high_qc, lock, votes, (blockless, pending, due), round), out);
         true
     }
 

@@ -53,10 +53,15 @@ impl Replica {
         cx.to_others(Msg::BlameCert(cert));
         cx.cancel_timer(Timer::Blame);
         cx.cancel_timer(Timer::Wait);
-        if !self.config.flags.commit_timer_kept {
-            self.cancel_commits(cx);
-        }
+        self.abandon(self.view, cx);
         self.start_quit(cx);
+    }
+
+    /// A view has ended with BLAMEs: what was voted for in it is not decided.
+    pub(super) fn abandon(&mut self, view: View, cx: &mut Cx<'_>) {
+        if !self.config.flags.commit_timer_kept {
+            self.cancel_commits(view, cx);
+        }
     }
 
     pub(super) fn start_quit(&self, cx: &mut Cx<'_>) {
@@ -65,7 +70,10 @@ impl Replica {
 
     /// Begins a view. Its leader waits until all correct replicas have reported; the first one need not.
     pub(super) fn enter(&mut self, view: View, cx: &mut Cx<'_>) {
-        (self.view, self.quitting, self.lock) = (view, false, self.high_qc.clone());
+        (self.view, self.quitting) = (view, false);
+        if !(self.config.early && self.config.flags.sticky) {
+            self.lock = self.high_qc.clone();
+        }
         self.round = Round::default();
         self.shelf.stir();
         cx.note(|| format!("enters view {view}, locked on block {}", self.lock.block));
@@ -73,12 +81,19 @@ impl Replica {
         self.start_watch(cx);
         if cx.leads(view) && view == View(1) {
             self.propose(cx);
+        } else if cx.leads(view) && self.goes_on() {
+            self.lead(cx);
         }
+    }
+
+    /// Whether this view has begun with the certificate of the one before, so that nothing more is to be reported.
+    fn goes_on(&self) -> bool {
+        self.config.rotate && self.high_qc.view.next() == self.view
     }
 
     pub(super) fn start_watch(&self, cx: &mut Cx<'_>) {
         self.watch(if self.config.early { 4 } else { 6 }, cx);
-        if cx.leads(self.view) && self.view > View(1) && self.round.awaited.is_none() {
+        if cx.leads(self.view) && self.view > View(1) && self.round.awaited.is_none() && !self.goes_on() {
             cx.set_timer(Timer::Wait, self.deltas(2));
         }
     }

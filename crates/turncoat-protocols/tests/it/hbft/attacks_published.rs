@@ -1,8 +1,9 @@
 //! Attacks on hBFT as published, and on the versions of it that were tested elsewhere. Each needs the deviations that it
 //! names, and the repaired protocol survives the same schedule.
 
-use super::stage::{attack, expect_view, spec, view};
-use crate::stage::{ALL, expect_logs, is_witness, run, violates, without_flags, witness};
+use super::stage::{arrived, attack, expect_view, spec, stable, view};
+use crate::stage::{ALL, completes, expect_logs, is_witness, run, violates, without_flags, witness};
+use serde_json::json;
 use toml::Value;
 use turncoat_core::outcome::Property;
 use turncoat_core::story::Story;
@@ -225,4 +226,77 @@ fn without_a_timer_for_it_nobody_leaves_a_view_that_never_began() {
     let outcome = witness(&mut s, "hbft/no-view-change-timer");
     assert_eq!(outcome.completed, 0);
     assert_eq!(view(&s, "p0"), (1, Some(2)));
+}
+
+#[test]
+fn whoever_accepts_a_checkpoint_does_not_wait_for_the_rest_of_it() {
+    // Both requests are committed, all have accepted the CHECKPOINT-I, and no CHECKPOINT-II arrives. Who still waits wants a new
+    // view, in which the slots become stable; who does not, stays where it is, and nothing is violated.
+    let accepted = |flags: &[&str]| {
+        let mut s = attack(flags, "cluster.clients = 2");
+        s.hold("*>* checkpoint-ii").deliver_all();
+        assert_eq!(arrived(&s, "p1", "checkpoint-i"), 3);
+        s
+    };
+    let mut s = accepted(&["checkpoint-timer-ends-early"]);
+    assert!(ALL.iter().all(|who| s.json(who)["due"] == json!([])));
+    s.heal().deliver_all();
+    expect_view(&s, &ALL, 1);
+    assert!(ALL.iter().all(|who| stable(&s, who).0 == 2));
+    completes(&mut s);
+    let mut s = accepted(&[]);
+    assert!(ALL.iter().all(|who| s.json(who)["due"] == json!([2])));
+    s.timeout("p0", "checkpoint-2").timeout("p3", "checkpoint-2").heal().deliver_all();
+    expect_view(&s, &ALL, 2);
+    completes(&mut s);
+}
+
+#[test]
+fn without_commits_of_a_new_view_only_its_checkpoint_commits() {
+    // All have accepted r1 in view 1, no COMMIT has arrived. View 2 carries it over.
+    for (flags, log) in [(&["new-view-without-commits"][..], &[][..]), (&[], &["r1"])] {
+        let mut s = attack(flags, "workload.requests = 1\nprotocol.checkpoint = 100");
+        s.deliver("c0>* request").deliver("p1>* prepare").drop("*>* commit");
+        s.timeout("p0", "request-c0-1").timeout("p2", "request-c0-1").timeout("p3", "request-c0-1");
+        s.hold("*>* checkpoint-ii").deliver_all();
+        expect_view(&s, &ALL, 2);
+        expect_logs(&s, &ALL, log);
+        s.heal().deliver_all();
+        expect_logs(&s, &ALL, &["r1"]);
+        completes(&mut s);
+    }
+}
+
+#[test]
+fn a_certificate_fills_slots_above_a_hole() {
+    // Three COMMITs commit r2 alone, the checkpoint covers no more, and CER1 is all that p3 hears of both requests. It votes for r2
+    // in the next view only if it accepts it above the hole. (In the repaired protocol a certificate has no holes.)
+    for (over_hole, accepted) in [(true, &["r2@2 v1"][..]), (false, &[])] {
+        let mut flags = vec!["two-step-3f1", "commit-log"];
+        flags.extend(over_hole.then_some("checkpoint-over-hole"));
+        let mut s = attack(&flags, "cluster.clients = 2");
+        s.hold("*>p3 prepare").hold("*>p3 commit").hold("*>p3 checkpoint-i").hold("*>* checkpoint-iii");
+        s.deliver("c0>p1 request").deliver("p1>p0,p2 prepare").hold("*>* commit #1");
+        s.deliver_all();
+        assert!(["p0", "p1", "p2"].iter().all(|who| s.log(who) == [(2, "r2".to_owned())]));
+        assert_eq!(spec(&s, "p3"), accepted);
+    }
+}
+
+#[test]
+fn a_stable_checkpoint_without_a_proof_is_believed() {
+    // Slots 1 and 2 are stable. p2 leads view 2, lies, and says that its checkpoint is of number 3, which nobody has signed. Who
+    // believes it takes part in no slot 3 any more.
+    let settings = format!("{THREE}\nadversary.byzantine = ['p2']");
+    for (unchecked, low) in [(true, 3), (false, 2)] {
+        let mut flags = vec!["base-own-stable"];
+        flags.extend(unchecked.then_some("vc-unchecked"));
+        let mut s = attack(&flags, &settings);
+        s.hold("c2>* request").deliver_all();
+        s.deliver("c2>p0,p3 request").drop("p0,p3>p1 request");
+        s.timeout("p0", "request-c2-1").timeout("p3", "request-c2-1").deliver_only("*>* view-change");
+        s.mutate("p2>* new-view", "new-view.stable.seq+1").deliver("p2>* new-view");
+        assert_eq!(stable(&s, "p0").0, low);
+        assert_eq!(view(&s, "p0"), if unchecked { (2, None) } else { (1, Some(2)) });
+    }
 }

@@ -1,11 +1,14 @@
 //! hBFT in thousands of random orders.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::stage::{ALL, entry, scenario_of};
+use turncoat_core::message::MutationTable;
 use turncoat_core::outcome::Outcome;
 use turncoat_core::rng::run_seed;
 use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
+use turncoat_protocols::hbft::Msg;
 
 fn scenario(protocol: &str, settings: &str) -> Scenario {
     let n = if protocol == "hbft-5f1" { 6 } else { 4 };
@@ -60,5 +63,28 @@ fn one_liar_violates_nothing() {
         let mut accepted = 0;
         run(&scenario("hbft", &settings), 300, |outcome| accepted += outcome.injected.accepted);
         assert!(accepted > 300, "{liar} {scope}: the lies are not worth the name");
+    }
+}
+
+#[test]
+fn the_scheduler_tells_the_lies_that_it_is_given_and_no_others() {
+    let table = MutationTable::of::<Msg>();
+    let only = ["prepare.seq+99", "checkpoint-ii.history.any-99", "commit.view"];
+    let given = [
+        "prepare.seq+99",
+        "checkpoint-ii.history.any-99",
+        "commit.view+1",
+        "commit.view-1",
+        "commit.view=any",
+    ];
+    for name in ["fifo", "sync", "async"] {
+        let settings = format!(
+            "adversary.byzantine = ['p1']\nscheduler = {{ name = '{name}', mutate = 40, only = {only:?} }}"
+        );
+        let mut told = BTreeSet::new();
+        run(&scenario("hbft", &settings), 200, |outcome| {
+            told.extend(outcome.lies.iter().map(|&(kind, lie)| table.name(kind, lie)));
+        });
+        assert_eq!(told, given.map(str::to_owned).into(), "{name}");
     }
 }

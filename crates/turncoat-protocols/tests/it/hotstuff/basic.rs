@@ -165,6 +165,23 @@ fn two_crashed_leaders_in_a_row_cost_two_timeouts() {
 }
 
 #[test]
+fn who_announces_its_timeout_waits_for_nobody_and_brings_those_along_who_lag() {
+    // p0 says nothing, and its view takes ten deltas. p3 does not hear p1, and p2 does not hear p3.
+    let mut s: Told = story("hotstuff", "protocol.pacemaker = 'announced'\nworkload.requests = 1");
+    s.crash("p0");
+    s.timeout("p1", "view").timeout("p2", "view");
+    expect_views(s.sim(), &["p1", "p2"], 2);
+    expect_views(s.sim(), &["p3"], 1);
+    // One TIMEOUT may be a liar's; two are at least one correct replica's.
+    s.deliver("p1>p3 timeout");
+    expect_views(s.sim(), &["p3"], 1);
+    s.deliver("p2>p3 timeout");
+    expect_views(s.sim(), &["p3"], 2);
+    assert!(s.in_flight("p3>p1 timeout"));
+    completes(&mut s);
+}
+
+#[test]
 fn who_is_five_views_behind_is_with_the_others_two_deltas_after_it_is_heard() {
     // p3 is cut off, and no proposal is heard: the others give up view after view. Then all is well again. p3 says
     // TIMEOUT every ten deltas; the next one is answered.

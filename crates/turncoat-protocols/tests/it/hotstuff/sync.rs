@@ -48,6 +48,57 @@ fn two_silent_leaders_are_deposed_and_the_third_decides() {
     }
 }
 
+#[test]
+fn with_one_block_per_view_the_leaders_take_turns() {
+    // p0, p1, and so on: a proposal and its votes take a tick each, and the third one decides after two deltas.
+    let rotating = timed("sync-hotstuff-early", "protocol.rotate = true\nworkload.requests = 3");
+    let sim = run(&rotating);
+    assert!(sim.violations().is_empty(), "{:?}", sim.violations());
+    assert_eq!(log(&sim, "p4")[..3], ["p0#1", "p1#1", "p2#1"]);
+    assert_eq!(times(&sim, "p4")[..3], [21, 23, 25]);
+    assert!(chain::view(&sim, "p4") >= 11);
+    // As it is now, a leader has the last block certified again before it proposes.
+    let sim = run(&rotating.with("protocol.name", "sync-hotstuff".into()).expect("a scenario"));
+    assert_eq!(log(&sim, "p4")[..3], ["p0#1", "p1#1", "p2#1"]);
+}
+
+#[test]
+fn a_block_that_conflicts_undoes_what_earlier_views_would_decide() {
+    // Byzantine p0 proposes one block to all but p4, which hears of it from the others; ten ticks later another one to p4.
+    // By then p4 has voted in five views, and all its blocks conflict with the one that comes late.
+    let late = "from = ['p0'], to = ['p4'], kind = 'propose', round = 1, source = 'view'";
+    let lie = format!(
+        "adversary = {{ byzantine = ['p0'], faults = [\
+         {{ {late}, mutate = 'propose.payload.forge' }}, {{ {late}, delay = 10 }}] }}"
+    );
+    for (flags, decides) in [("[]", 31..=33), ("['no-equivocation-check']", 22..=22)] {
+        let rotating =
+            format!("protocol.rotate = true\nprotocol.flags = {flags}\nworkload.requests = 3\n{lie}");
+        let sim = run(&timed("sync-hotstuff-early", &rotating));
+        assert_eq!(times(&sim, "p3")[0], 21);
+        let first = times(&sim, "p4")[0];
+        assert!(decides.contains(&first), "{flags}: {first}");
+        assert!(sim.violations().is_empty(), "{:?}", sim.violations());
+    }
+}
+
+#[test]
+fn a_replica_that_nobody_hears_decides_unless_it_waits_for_a_certificate() {
+    let cut = "round = 1, source = 'view', partition = [['p0'], ['p1', 'p2', 'p3', 'p4']]";
+    for (certified, first) in [(false, "p0#1"), (true, "p1#1")] {
+        let settings = format!(
+            "protocol = {{ delta = 10, rotate = true, certified = {certified} }}\ncluster = {{ n = 5, f = 2 }}\n\
+             network = {{ latency = 1, gst = {{ time = 100 }} }}\nworkload.requests = 3\n\
+             adversary = {{ faults = [{{ {cut} }}] }}"
+        );
+        let sim = run(&scenario("sync-hotstuff-early", &settings));
+        assert_eq!(log(&sim, "p0")[0], first, "{certified}");
+    }
+    // A certificate that is there when the time comes makes no difference.
+    let usual = run(&timed("sync-hotstuff-early", "protocol.certified = true\nworkload.requests = 3"));
+    assert_eq!(times(&usual, "p4")[0], 21);
+}
+
 /// Byzantine p0 proposes one block to p1 and p2, another one to p3 and p4.
 fn equivocation(protocol: &str, settings: &str) -> Scenario {
     let lie = "adversary = { byzantine = ['p0'], faults = [{ from = ['p0'], to = ['p3', 'p4'], kind = 'propose', \
