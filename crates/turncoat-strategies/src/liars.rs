@@ -14,12 +14,15 @@ use crate::params::{Param, Params};
 pub(crate) const LIAR: Param = Param {
     name: "liar",
     default: "any",
-    about: "a Byzantine replica, as in p3, or any: drawn anew for each run",
+    about: "a Byzantine replica, such as p3, or any (drawn for each run)",
 };
 
 /// How many there are, where the strategy is about all that f allows.
-pub(crate) const LIARS_F: Param =
-    Param { name: "liars", default: "f", about: "how many replicas lie: a number, f, or drawn: from 1 to f" };
+pub(crate) const LIARS_F: Param = Param {
+    name: "liars",
+    default: "f",
+    about: "how many replicas lie: a number, f, or drawn (from 1 to f)",
+};
 
 /// How many there are, where their number is drawn.
 pub(crate) const LIARS_DRAWN: Param = Param { default: "drawn", ..LIARS_F };
@@ -68,6 +71,11 @@ impl Liars {
         let Adversary { roundless_inherit, crash_on_garbage, .. } = base.adversary;
         let adversary = Adversary { roundless_inherit, crash_on_garbage, ..Adversary::default() };
         Ok(Self { base: Scenario { adversary, ..base.clone() }, fixed, count, lies })
+    }
+
+    /// Who lies, if somebody has said so.
+    pub(crate) const fn fixed(&self) -> Option<NodeId> {
+        self.fixed
     }
 
     /// A scenario without faults yet, and its Byzantine replicas in the order in which they were drawn.

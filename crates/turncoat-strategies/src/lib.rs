@@ -4,12 +4,15 @@
 //! parameters given as text. Its runs are independent: each depends on its own random numbers alone.
 //!
 //! ```
+//! use turncoat_core::message::MutationTable;
 //! use turncoat_core::rng::{Purpose, Rng, run_seed};
 //! use turncoat_core::scenario::Scenario;
 //!
 //! let base = Scenario::new("pbft");
 //! let params = [("c".to_owned(), "2".to_owned()), ("d".to_owned(), "0".to_owned())];
-//! let mut byzzfuzz = turncoat_strategies::make("byzzfuzz", &base, &params)?;
+//! // ByzzFuzz leaves it to the run which lies there are.
+//! let lies = MutationTable::default();
+//! let mut byzzfuzz = turncoat_strategies::make("byzzfuzz", &base, &params, &lies)?;
 //! let scenario = byzzfuzz.next(7, &mut Rng::new(run_seed(0, 7), Purpose::Strategy));
 //! assert_eq!(scenario.adversary.byzantine.len(), 1);
 //! # Ok::<(), turncoat_strategies::StrategyError>(())
@@ -17,7 +20,10 @@
 #![forbid(unsafe_code)]
 
 mod byzzfuzz;
+mod cast;
 mod draw;
+mod drift;
+mod lasting;
 mod liars;
 mod naive;
 mod none;
@@ -26,6 +32,7 @@ pub mod partitions;
 mod portfolio;
 mod random;
 mod restarts;
+mod swarm;
 mod twins;
 mod two_faced;
 
@@ -33,6 +40,7 @@ pub use params::Param;
 
 use params::Params;
 use turncoat_core::ids::NodeId;
+use turncoat_core::message::MutationTable;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 
@@ -50,14 +58,17 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 8] = [
+static ALL: [Info; 11] = [
     none::INFO,
     naive::INFO,
     random::INFO,
     byzzfuzz::INFO,
     restarts::INFO,
+    drift::INFO,
     twins::INFO,
     two_faced::INFO,
+    lasting::INFO,
+    swarm::INFO,
     portfolio::INFO,
 ];
 
@@ -66,7 +77,8 @@ pub fn all() -> &'static [Info] {
     &ALL
 }
 
-/// The strategy with this name, for a base scenario.
+/// The strategy with this name, for a base scenario, and for a protocol whose messages allow these lies
+/// ([`Entry::mutations`](turncoat_core::runner::Entry::mutations)).
 ///
 /// Strategies other than `none` bring faults of their own: those of the base scenario are left out. Of a
 /// parameter that is given more than once the last value counts.
@@ -74,10 +86,11 @@ pub fn make(
     name: &str,
     base: &Scenario,
     params: &[(String, String)],
+    lies: &MutationTable,
 ) -> Result<Box<dyn Strategy + Send>, StrategyError> {
     let info =
         ALL.iter().find(|info| info.name == name).ok_or_else(|| StrategyError::Unknown(name.to_owned()))?;
-    let params = Params::new(info, params)?;
+    let params = Params::new(info, params, lies)?;
     let (n, clients, most) = (base.cluster.n, base.cluster.clients, NodeId::MAX);
     if n == 0 || n > most || clients > most {
         let why =

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::de::value::{Error, StrDeserializer};
 use serde::de::{Deserialize, IntoDeserializer};
+use turncoat_core::message::MutationTable;
 
 use crate::{Info, StrategyError};
 
@@ -31,15 +32,32 @@ pub(crate) struct Params<'a> {
     pub(crate) strategy: &'static str,
     known: &'static [Param],
     given: &'a [(String, String)],
+    /// All lies about the protocol's messages, by name.
+    pub(crate) lies: &'a MutationTable,
 }
 
 impl<'a> Params<'a> {
-    pub(crate) fn new(info: &Info, given: &'a [(String, String)]) -> Result<Self, StrategyError> {
+    pub(crate) fn new(
+        info: &Info,
+        given: &'a [(String, String)],
+        lies: &'a MutationTable,
+    ) -> Result<Self, StrategyError> {
         let Info { name: strategy, params: known, .. } = *info;
         match given.iter().find(|(name, _)| known.iter().all(|param| param.name != name)) {
-            None => Ok(Self { strategy, known, given }),
+            None => Ok(Self { strategy, known, given, lies }),
             Some((param, _)) => Err(StrategyError::UnknownParam { strategy, param: param.clone(), known }),
         }
+    }
+
+    /// The parameters of a strategy that this one is made of. A mistake in them is this one's: nobody has asked for its parts.
+    pub(crate) fn part(&self, info: &Info, given: &'a [(String, String)]) -> Result<Self, StrategyError> {
+        Ok(Self { strategy: self.strategy, ..Self::new(info, given, self.lies)? })
+    }
+
+    /// The values of some parameters, to be passed on.
+    pub(crate) fn passed(&self, names: &[&str]) -> Result<Vec<(String, String)>, StrategyError> {
+        let value = |name: &&str| self.typed(name, |text| Ok(((*name).to_owned(), text.to_owned())));
+        names.iter().map(value).collect()
     }
 
     /// A whole number.

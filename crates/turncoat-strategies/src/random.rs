@@ -3,6 +3,9 @@
 //! There is no plan of faults. At each step the scheduler draws among all armed timers, deliverable messages
 //! and pending requests by weight; a message may also be lost, or changed if its sender is
 //! Byzantine. The weights of a timeout, a delivery and a request are ours: the thesis does not print them.
+//!
+//! Which message is delivered is up to the scheduler: any of them (`async`), the oldest of some receiver (`sync`, as the thesis
+//! says), or the oldest of all (`fifo`, as ByzzBench did it at the time of the thesis).
 
 use std::sync::Arc;
 
@@ -16,7 +19,7 @@ use crate::{Info, StrategyError};
 
 pub(crate) const INFO: Info = Info {
     name: "random",
-    about: "any event may be next; messages are lost or changed at random (hBFT thesis, Algorithm 2)",
+    about: "any event may come next; messages are lost or changed at random (hBFT thesis, Algorithm 2)",
     params: &[
         LIAR,
         LIARS_DRAWN,
@@ -27,9 +30,14 @@ pub(crate) const INFO: Info = Info {
         Param { name: "mutate", default: "25", about: "weight of changing a deliverable message" },
         Param { name: "scope", default: "any", about: "how far a change may go: small or any" },
         Param {
+            name: "only",
+            default: "",
+            about: "the changes to draw from, by name or field, such as prepare.view,commit.seq+1,omit [default: all]",
+        },
+        Param {
             name: "timers",
             default: "free",
-            about: "free: timers fire at any time; idle: when no message waits",
+            about: "free: timers may fire at any time; idle: only when no message can be delivered",
         },
     ],
     make: |base, params| Ok(Box::new(Random::new(base, params)?)),
@@ -44,8 +52,8 @@ impl Random {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
         let scheduler = SchedulerSpec {
             name: match base.scheduler.name {
-                random @ (SchedulerName::Sync | SchedulerName::Async) => random,
-                SchedulerName::Fifo | SchedulerName::Timed | SchedulerName::Script => SchedulerName::Async,
+                random @ (SchedulerName::Fifo | SchedulerName::Sync | SchedulerName::Async) => random,
+                SchedulerName::Timed | SchedulerName::Script => SchedulerName::Async,
             },
             timeout: params.number("timeout", 0..=MOST)?,
             deliver: params.number("deliver", 0..=MOST)?,
@@ -53,6 +61,7 @@ impl Random {
             drop: params.number("drop", 0..=MOST)?,
             mutate: params.number("mutate", 0..=MOST)?,
             scope: params.word("scope")?,
+            only: params.list("only")?,
             timers: Some(params.word("timers")?),
             script: Vec::new(),
         };

@@ -5,7 +5,7 @@
 //! protocol keeps on disk; without, it is a new node under an old name (amnesia), which counts as Byzantine from then on.
 //!
 //! Whoever stops counts as faulty, as the papers have it. So a liar besides is over the budget of four replicas, and must be allowed
-//! (`cluster.over-budget`): an implementation with a log claims to bear it.
+//! (`cluster.over-budget`): an implementation with a log claims to tolerate it.
 
 use serde::Deserialize;
 use turncoat_core::fault::{Effect, Fault, Restart, Span, When};
@@ -20,20 +20,20 @@ use crate::{Info, StrategyError, byzzfuzz};
 
 pub(crate) const INFO: Info = Info {
     name: "restarts",
-    about: "replicas stop and start again, beside lies and partitions as in byzzfuzz",
+    about: "replicas stop and restart, in addition to lies and partitions as in byzzfuzz",
     params: &[
-        Param { name: "nodes", default: "1", about: "so many correct replicas stop" },
-        Param { name: "stops", default: "2", about: "each so many times" },
+        Param { name: "nodes", default: "1", about: "how many correct replicas stop" },
+        Param { name: "stops", default: "2", about: "how many times each of them stops" },
         Param {
             name: "memory",
             default: "kept",
-            about: "what they start with: kept, what is on disk, or lost",
+            about: "what they restart with: kept (their state on disk) or lost (nothing)",
         },
-        Param { name: "within", default: "300", about: "they stop within so many events" },
-        Param { name: "down", default: "100", about: "and start again at most so many events later" },
-        Param { name: "c", default: "0", about: "process faults: lies of a Byzantine replica" },
-        Param { name: "d", default: "1", about: "network faults: partitions" },
-        Param { name: "r", default: "8", about: "lies and partitions happen in r rounds" },
+        Param { name: "within", default: "300", about: "each stop happens within this many events" },
+        Param { name: "down", default: "100", about: "each restart follows at most this many events later" },
+        Param { name: "c", default: "0", about: "number of process faults: lies of a Byzantine replica" },
+        Param { name: "d", default: "1", about: "number of network faults: partitions" },
+        Param { name: "r", default: "8", about: "number of rounds in which lies and partitions happen" },
         LIAR,
         Param { default: "1", ..LIARS_F },
     ],
@@ -73,11 +73,9 @@ impl Restarts {
             let why = format!("of {n} replicas {nodes} cannot stop while another one lies");
             return Err(StrategyError::Unfit { strategy: params.strategy, why });
         }
-        let passed = ["c", "d", "r", LIAR.name, LIARS_F.name];
-        let passed = passed.map(|name| params.typed(name, |text| Ok((name.to_owned(), text.to_owned()))));
-        let passed = passed.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let passed = params.passed(&["c", "d", "r", LIAR.name, LIARS_F.name])?;
         Ok(Self {
-            faults: (byzzfuzz::INFO.make)(base, &Params::new(&byzzfuzz::INFO, &passed)?)?,
+            faults: (byzzfuzz::INFO.make)(base, &params.part(&byzzfuzz::INFO, &passed)?)?,
             n,
             nodes,
             stops: params.number("stops", 1..=1000)?,

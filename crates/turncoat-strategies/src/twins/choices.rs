@@ -67,16 +67,23 @@ pub(super) fn configs(set: &Set, base: &Scenario) -> Result<Configs, String> {
         )
     };
     let configs = configs.ok_or_else(|| too_many("more than 2^128".to_owned()))?;
-    if (limited || set.blocks == Blocks::Quorum || set.symmetry != Symmetry::None)
+    if (limited || set.blocks != Blocks::Any || set.symmetry != Symmetry::None)
         && configs.len() > Configs::MOST
     {
         return Err(too_many(configs.len().to_string()));
     }
-    Ok(if set.blocks == Blocks::Quorum { configs.with_a_quorum() } else { configs })
+    Ok(match set.blocks {
+        Blocks::Any => configs,
+        Blocks::Quorum => configs.only(Configs::has_quorum),
+        Blocks::Ordered => configs.only(Configs::is_ordered),
+    })
 }
 
 /// All scenarios.
 pub(super) fn scenarios(set: &Set, configs: &Configs) -> Result<Space, String> {
+    if set.order != Order::Rank && set.start != 0 {
+        return Err("`start` says where runs in order begin: it goes with `order=rank`".to_owned());
+    }
     if set.order == Order::Rank && (set.cuts > 0 || set.delays.is_some()) {
         return Err(
             "`cuts` and `delays` are drawn and have no number: they go with `order=sample`".to_owned()

@@ -2,6 +2,8 @@
 //!
 //! Configurations are numbered: the partition's number times the number of leaders, plus the leader's.
 
+use std::cmp::Reverse;
+
 use turncoat_core::ids::{NodeId, SeatName};
 
 use crate::partitions::{Blocks, Counted};
@@ -124,10 +126,26 @@ impl Configs {
         (0..count).filter(|&position| property(self, &self.get(position.into()))).collect()
     }
 
-    /// Leaves out those in which no block holds a quorum.
-    pub(crate) fn with_a_quorum(self) -> Self {
-        let progress = |it: &Self, config: &Config| config.blocks.iter().any(|block| it.is_quorum(block));
-        Self { allowed: Some(self.having(progress)), ..self }
+    /// Leaves out those without a property.
+    pub(crate) fn only(self, property: impl Fn(&Self, &Config) -> bool) -> Self {
+        Self { allowed: Some(self.having(property)), ..self }
+    }
+
+    /// Whether some block holds a quorum.
+    pub(crate) fn has_quorum(&self, config: &Config) -> bool {
+        config.blocks.iter().any(|block| self.is_quorum(block))
+    }
+
+    /// Whether the honest nodes fill the blocks in the order of their names, the largest block first, and no first instance is
+    /// in a later block than its second.
+    pub(crate) fn is_ordered(&self, config: &Config) -> bool {
+        let twins = 2 * self.nodes.twins;
+        let honest = |block: &Vec<usize>| block.iter().copied().find(|&node| node >= twins);
+        let mut blocks: Vec<&Vec<usize>> = config.blocks.iter().collect();
+        blocks.sort_by_key(|block| (Reverse(block.len()), honest(block).unwrap_or(usize::MAX)));
+        let place = |node| blocks.iter().position(|block| block.contains(&node));
+        let in_order = (twins..self.nodes.len()).map(place).is_sorted();
+        in_order && (0..twins).step_by(2).all(|first| place(first) <= place(first + 1))
     }
 
     /// Whether the leader has a quorum in a block of its own.

@@ -25,19 +25,19 @@ use std::sync::Arc;
 
 use turncoat_core::fault::{Effect, Fault, Names, Span, When};
 use turncoat_core::ids::{NodeId, SeatName, Time};
-use turncoat_core::rng::Rng;
+use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::scenario::{Adversary, ClusterSpec, Goal, Gst, Latency, Scenario};
 use turncoat_core::strategy::{self, Strategy};
 
 use self::config::Configs;
-use self::params::{After, Inputs, Leaders, Order, PARAMS, Set};
+use self::params::{After, Inputs, Leaders, Order, PARAMS, Seconds, Set};
 use self::space::Space;
 use crate::params::Params;
 use crate::{Info, StrategyError};
 
 pub(crate) const INFO: Info = Info {
     name: "twins",
-    about: "replicas that run twice, and a leader and a partition for each round (Twins)",
+    about: "some replicas run twice, and each round has its own leader and partition (Twins)",
     params: PARAMS,
     make: |base, params| Ok(Box::new(Twins::new(base, params)?)),
 };
@@ -63,6 +63,18 @@ impl Twins {
         Ok(Self { base, set, configs, space, latency: latency.0 })
     }
 
+    /// The number of the scenario of a run, if they come in order: after the last one the first.
+    fn place(&self, index: u64) -> u128 {
+        let count = self.space.count().unwrap_or(u128::MAX);
+        let start = match self.set.start {
+            0 => 0,
+            seed => Rng::new(seed.into(), Purpose::Strategy).below_u128(count),
+        };
+        let left = count - start;
+        let index = u128::from(index);
+        if index < left { start + index } else { index - left }
+    }
+
     /// A fault in these rounds.
     fn fault(&self, round: Span, effect: Effect) -> Fault {
         let when = When { round: Some(round), source: self.set.source, ..When::default() };
@@ -83,6 +95,16 @@ impl Twins {
         let twins = (0..2 * self.set.twins).map(|node| self.configs.nodes.name(node)).collect();
         let when = When { from: twins, not: Some(Box::new(rounds)), ..When::default() };
         Fault { when, effect: Effect::Drop }
+    }
+
+    /// What the second instances say in the rounds is lost.
+    fn unheard(&self) -> Option<Fault> {
+        if self.set.seconds == Seconds::Heard || self.set.twins == 0 {
+            return None;
+        }
+        let mut fault = self.fault(span(1, self.set.rounds), Effect::Drop);
+        fault.when.from = (0..self.set.twins).map(|twin| self.configs.nodes.name(2 * twin + 1)).collect();
+        Some(fault)
     }
 
     /// The partition of each round, one fault for rounds in a row that have the same. Nothing for a single block.
@@ -147,7 +169,7 @@ impl Strategy for Twins {
     fn next(&mut self, index: u64, rng: &mut Rng) -> Scenario {
         let set = &self.set;
         let walk = match set.order {
-            Order::Rank => self.space.unrank(index.into()),
+            Order::Rank => self.space.unrank(self.place(index)),
             Order::Sample => self.space.draw(rng),
         };
         let mut scenario = self.base.clone();
@@ -159,6 +181,7 @@ impl Strategy for Twins {
             scenario.cluster = Arc::new(ClusterSpec { leaders, ..ClusterSpec::clone(&self.base.cluster) });
         }
         let mut faults = self.base.adversary.faults.clone();
+        faults.extend(self.unheard());
         self.partitions(&walk, &mut faults);
         self.cuts(rng, &mut faults);
         self.delays(rng, &mut faults);

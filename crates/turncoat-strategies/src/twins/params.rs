@@ -12,43 +12,69 @@ use crate::params::{Param, Params};
 const MOST: u32 = 1000;
 
 pub(super) const PARAMS: &[Param] = &[
-    Param { name: "rounds", default: "10", about: "rounds with a leader and a partition of their own" },
-    Param { name: "twins", default: "1", about: "identities that run twice, p0 first" },
-    Param { name: "partitions", default: "2", about: "blocks of each partition: exactly 2, or 1-3" },
+    Param {
+        name: "rounds",
+        default: "10",
+        about: "number of rounds, each with its own leader and partition",
+    },
+    Param { name: "twins", default: "1", about: "number of replicas that run twice, from p0 on" },
+    Param {
+        name: "seconds",
+        default: "heard",
+        about: "the second instances of twins: heard, or unheard (what they say in the rounds is lost, as where only signatures of the first verify)",
+    },
+    Param {
+        name: "partitions",
+        default: "2",
+        about: "blocks in each partition: a number, or a range such as 1-3",
+    },
     Param {
         name: "leaders",
         default: "all",
-        about: "who leads: all, twins, non-twins, or rule (the protocol's, and leaders are not counted)",
+        about: "who may lead: all, twins, non-twins, or rule (as the protocol says; scenarios then set no leaders)",
     },
     Param {
         name: "order",
         default: "sample",
-        about: "sample: each run draws a scenario; rank: run i is scenario i, and all come once",
+        about: "sample: each run draws a scenario; rank: run i is scenario i, and each comes once",
     },
-    Param { name: "replacement", default: "with", about: "without: no two rounds of a scenario are alike" },
-    Param { name: "repeat", default: "1", about: "rounds that a leader and a partition last" },
+    Param {
+        name: "start",
+        default: "0",
+        about: "with order=rank: 0 starts at scenario 0, another number at one drawn with it; scenarios in a row differ in their last rounds only",
+    },
+    Param {
+        name: "replacement",
+        default: "with",
+        about: "with: rounds of a scenario may be alike; without: no two are",
+    },
+    Param { name: "repeat", default: "1", about: "number of rounds that each leader and partition lasts" },
     Param {
         name: "symmetry",
         default: "none",
-        about: "leave out what differs in names alone: none, twins (p0.a and p0.b), honest (the others), or all",
+        about: "skip scenarios that differ only in names: none, twins (p0.a and p0.b), honest (the others), or all",
     },
-    Param { name: "blocks", default: "any", about: "quorum: in each round some block holds a quorum" },
+    Param {
+        name: "blocks",
+        default: "any",
+        about: "any; quorum: in each round some block holds a quorum; ordered: honest replicas fill the blocks by name, the largest first",
+    },
     Param {
         name: "leaderless",
         default: "any",
-        about: "at most so many times a leader without a quorum in its block, or any",
+        about: "how many times a leader may lack a quorum in its block: a number, or any",
     },
     Param {
         name: "isolate",
         default: "0",
-        about: "2: every second time the leader is alone; 0: as it comes",
+        about: "how often the leader is alone: 2 means every second time, 0 only by chance",
     },
     Param {
         name: "round",
         default: "message",
-        about: "whose round a message meets: its own (message), or that of its sender (sender)",
+        about: "which round applies to a message: its own (message) or its sender's (sender)",
     },
-    Param { name: "granularity", default: "view", about: "what a round is: a view, or a phase of one" },
+    Param { name: "granularity", default: "view", about: "what a round is: a view or a phase of a view" },
     Param {
         name: "roundless",
         default: "inherit",
@@ -57,43 +83,47 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "pass",
         default: "",
-        about: "kinds of messages that pass all partitions, and are not dropped after the rounds: view-change,fetch",
+        about: "kinds of messages that pass all partitions and are not dropped after the rounds, such as view-change,fetch",
     },
     Param {
         name: "after",
         default: "heal",
-        about: "after the rounds: heal, and go on; silence, the same without the twins; or drop all, and judge only safety",
+        about: "after the rounds: heal (and go on), silence (the same without the twins) or drop (drop all, check only safety)",
     },
     Param {
         name: "gst",
         default: "20000",
         about: "ticks after which the rounds are over even if some replica never leaves them",
     },
-    Param { name: "latency", default: "10", about: "ticks that a message takes; 0: as the scenario says" },
-    Param { name: "clients", default: "2", about: "at least so many, if there are any" },
+    Param { name: "latency", default: "10", about: "ticks that a message takes; 0: as in the scenario" },
+    Param { name: "clients", default: "2", about: "minimum number of clients, if there are any" },
     Param {
         name: "inputs",
         default: "own",
-        about: "own: one instance of a twin hears the first client late, and so proposes otherwise; same: all hear the same",
+        about: "own: one instance of each twin hears the first client late and so proposes something else; same: all hear the same",
     },
     Param {
         name: "requests",
         default: "1",
-        about: "requests, or slots to decide, for each round beside those of the scenario: it shall not end early",
+        about: "extra requests, or slots to decide, for each round, so that the scenario does not end early",
     },
     Param {
         name: "cuts",
         default: "0",
-        about: "one-way cuts, each in a random round, from one node to some",
+        about: "number of one-way cuts, each in a random round, from one node to some others",
     },
     Param {
         name: "delays",
         default: "none",
-        about: "how late proposals and votes are: none, model (up to delta), or paper (up to 3 and 2 delta)",
+        about: "how late proposals and votes are: none, model (up to delta) or paper (up to 3 and 2 delta)",
     },
-    Param { name: "delta", default: "50", about: "ticks: the bound on delays that the protocol assumes" },
-    Param { name: "propose", default: "propose", about: "kinds of messages that are proposals, for delays" },
-    Param { name: "vote", default: "vote", about: "kinds of messages that are votes, for delays" },
+    Param { name: "delta", default: "50", about: "the bound on delays that the protocol assumes, in ticks" },
+    Param {
+        name: "propose",
+        default: "propose",
+        about: "kinds of messages that `delays` treats as proposals",
+    },
+    Param { name: "vote", default: "vote", about: "kinds of messages that `delays` treats as votes" },
 ];
 
 /// Who leads.
@@ -104,6 +134,14 @@ pub(super) enum Leaders {
     Twins,
     NonTwins,
     Rule,
+}
+
+/// Whether the second instances of twins can be heard.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Seconds {
+    Heard,
+    Unheard,
 }
 
 /// Which scenario a run is.
@@ -147,6 +185,7 @@ impl Symmetry {
 pub(super) enum Blocks {
     Any,
     Quorum,
+    Ordered,
 }
 
 /// What comes after the last round.
@@ -200,9 +239,11 @@ enum Delays {
 pub(super) struct Set {
     pub(super) rounds: usize,
     pub(super) twins: usize,
+    pub(super) seconds: Seconds,
     pub(super) partitions: RangeInclusive<usize>,
     pub(super) leaders: Leaders,
     pub(super) order: Order,
+    pub(super) start: u32,
     pub(super) replacement: Replacement,
     pub(super) repeat: usize,
     pub(super) symmetry: Symmetry,
@@ -246,6 +287,7 @@ impl Set {
         Ok(Self {
             rounds: params.number("rounds", 1..=MOST)? as usize,
             twins,
+            seconds: params.word("seconds")?,
             partitions: params.typed("partitions", |text| {
                 range(text, nodes).ok_or_else(|| {
                     format!("not a number of blocks from 1 to {nodes}, which is n and the twins, nor a range of them")
@@ -253,6 +295,7 @@ impl Set {
             })?,
             leaders: params.word("leaders")?,
             order: params.word("order")?,
+            start: params.number("start", 0..=u32::MAX)?,
             replacement: params.word("replacement")?,
             repeat: params.number("repeat", 1..=MOST)? as usize,
             symmetry: params.word("symmetry")?,

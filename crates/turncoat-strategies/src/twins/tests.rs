@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
+use turncoat_core::message::MutationTable;
 use turncoat_core::scenario::Scenario;
 
 use super::config::Config as Round;
@@ -17,7 +18,8 @@ fn twins(n: usize, line: &str) -> Twins {
     let base = Scenario::new("toy").with("cluster.n", (n as i64).into()).unwrap();
     let base = base.with("cluster.over-budget", true.into()).unwrap();
     let base = base.with("cluster.clients", 0.into()).unwrap();
-    Twins::new(&base, &Params::new(&INFO, &given).unwrap()).unwrap()
+    let lies = MutationTable::default();
+    Twins::new(&base, &Params::new(&INFO, &given, &lies).unwrap()).unwrap()
 }
 
 fn count(n: usize, line: &str) -> u128 {
@@ -53,6 +55,36 @@ fn there_are_as_many_scenarios_as_are_published() {
     assert_eq!(count(4, "partitions=2 leaders=twins rounds=6"), 11_390_625);
     assert_eq!(count(4, "rounds=2"), 3600);
     assert_eq!(count(4, "rounds=4"), 12_960_000);
+}
+
+/// As many as the generator of relab/hotstuff has, which leaves twins out as leaders.
+#[test]
+fn in_ordered_blocks_honest_replicas_stand_by_name() {
+    let ordered = |n: usize, line: &str| count(n, &format!("blocks=ordered leaders=non-twins {line}"));
+    assert_eq!(ordered(4, "partitions=1-2 rounds=1"), 6 * 3);
+    assert_eq!(ordered(4, "partitions=1-2 rounds=6"), 34_012_224);
+    assert_eq!(ordered(5, "partitions=1-2 rounds=1"), 9 * 4);
+    assert_eq!(ordered(7, "twins=2 partitions=1-2 rounds=1"), 27 * 5);
+}
+
+#[test]
+fn scenarios_in_a_row_differ_in_their_last_rounds() {
+    let near = twins(4, "order=rank rounds=10 start=3");
+    let walk = |index: u64| rounds(&near, near.place(index));
+    let first = walk(0);
+    assert_ne!(first, rounds(&near, 0));
+    // 60 configurations: ten thousand scenarios differ in three rounds, and in the one before if these overflow.
+    for index in [1, 100, 9_999] {
+        let other = walk(index);
+        assert_ne!(other, first);
+        assert_eq!(other[..6], first[..6]);
+    }
+    let other = twins(4, "order=rank rounds=10 start=4");
+    assert_ne!(rounds(&other, other.place(0))[..6], first[..6]);
+    // After the last scenario comes the first.
+    let few = twins(4, "order=rank rounds=1 start=3");
+    let all: BTreeSet<u128> = (0..60).map(|index| few.place(index)).collect();
+    assert_eq!((all.len(), all.last()), (60, Some(&59)));
 }
 
 #[test]
@@ -152,7 +184,7 @@ fn renamed(scenario: &[Round], names: &[usize]) -> Vec<Round> {
         };
         let mut blocks: Vec<Vec<usize>> = config.blocks.iter().map(renamed).collect();
         blocks.sort_unstable();
-        // With one twin, node i is identity i - 1, but for the first.
+        // With one twin, node i has identity i - 1; the first node has identity 0.
         let leader = config.leader.map(|leader| if leader == 0 { 0 } else { names[leader + 1] - 1 });
         Round { blocks, leader }
     };

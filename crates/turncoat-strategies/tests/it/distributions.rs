@@ -1,14 +1,15 @@
 //! What strategies draw, against what the papers say, by chi-square at a fixed seed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use turncoat_core::fault::{Edit, Effect, Fault, Form, Persona, Span};
-use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::ids::{NodeId, NodeSet, SeatName};
 use turncoat_core::rng::Rng;
-use turncoat_core::scenario::{Scenario, SchedulerName};
+use turncoat_core::scenario::{ClusterSpec, Scenario, SchedulerName};
 use turncoat_strategies::partitions::{Blocks, Counted, Urns};
 
-use super::runs;
+use super::{run, runs, strategy};
 
 /// The value of chi-square that a thousandth of all samples exceeds (Wilson and Hilferty's approximation).
 fn limit(degrees: usize) -> f64 {
@@ -134,6 +135,88 @@ fn every_partition_of_the_replicas_is_equally_often_the_network() {
         other => panic!("{other:?} is no partition"),
     };
     assert_uniform(15, runs("byzzfuzz c=0 d=1", 100_000).map(number));
+}
+
+/// By their numbers from 1 to 8: the subsets of the first three, and the fourth alone.
+#[test]
+fn byzzbench_draws_subsets_by_numbers_up_to_half_of_all() {
+    let side = |scenario: &Scenario| match only_fault(scenario).map(|fault| &fault.effect) {
+        Some(Effect::Partition(blocks)) => {
+            let [side, rest] = &blocks[..] else { panic!("{blocks:?} are not two sides") };
+            assert_eq!(subset(side) + subset(rest), 15, "everybody is on one side");
+            subset(side) - 1
+        }
+        other => panic!("{other:?} is no partition"),
+    };
+    assert_uniform(8, runs("byzzfuzz c=0 d=1 sampler=byzzbench", 20_000).map(|scenario| side(&scenario)));
+    let receivers = |scenario: Scenario| only_fault(&scenario).map_or(0, |fault| subset(&fault.when.to)) - 1;
+    assert_uniform(8, runs("byzzfuzz c=1 d=0 sampler=byzzbench", 20_000).map(receivers));
+}
+
+/// Of which of two faults each of seven replicas is the sender, and who may lie.
+fn senders(sender: &str) -> impl Iterator<Item = ([usize; 2], NodeSet)> {
+    let cluster = ClusterSpec { n: 7, f: 2, ..ClusterSpec::default() };
+    let base = Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") };
+    let mut strategy = strategy(&format!("byzzfuzz c=2 d=0 sampler=byzzbench sender={sender}"), &base);
+    (0..100_000).map(move |index| {
+        let adversary = run(&mut *strategy, index).adversary;
+        let sender = |fault: &Fault| match fault.when.from[..] {
+            [sender] => sender.node.index(),
+            _ => panic!("{:?} is not one sender", fault.when.from),
+        };
+        let senders = <[usize; 2]>::try_from(adversary.faults.iter().map(sender).collect::<Vec<_>>());
+        (senders.unwrap(), adversary.byzantine)
+    })
+}
+
+#[test]
+fn each_process_fault_has_a_sender_of_its_own() {
+    // Two liars: each pair of replicas is as frequent as any other, and half of the runs use both.
+    assert!(senders("one").all(|(_, liars)| liars.len() == 2));
+    assert_uniform(7, senders("one").map(|([first, _], _)| first));
+    assert_uniform(2, senders("one").map(|([first, second], _)| usize::from(first == second)));
+    // Any two replicas: they lie, and nobody else does.
+    assert_uniform(49, senders("any").map(|([first, second], _)| first * 7 + second));
+    let named = |[first, second]: [usize; 2]| [first, second].map(NodeId::replica).into_iter().collect();
+    assert!(senders("any").all(|(senders, liars)| liars == named(senders)));
+}
+
+#[test]
+fn each_receiver_is_told_a_lie_of_its_own() {
+    let all: Vec<Scenario> = runs("byzzfuzz c=1 d=0 sampler=byzzbench", 20_000).collect();
+    let each: Vec<Scenario> = runs("byzzfuzz c=1 d=0 sampler=byzzbench lie=each", 20_000).collect();
+    let receivers = |scenario: &Scenario| -> Vec<SeatName> {
+        scenario.adversary.faults.iter().flat_map(|fault| fault.when.to.clone()).collect()
+    };
+    assert!(all.iter().zip(&each).all(|(all, each)| receivers(all) == receivers(each)));
+    for faults in each.iter().map(|scenario| &scenario.adversary.faults) {
+        assert!(faults.iter().all(|fault| fault.when.to.len() == 1));
+        assert!(faults.windows(2).all(|two| two[0].effect != two[1].effect), "seeds differ");
+    }
+}
+
+#[test]
+fn clocks_drift_and_jump_as_drift_says() {
+    let drawn: Vec<Scenario> = runs("drift drift=3 jumps=1 by=4 within=5", 20_000).collect();
+    let drifts = drawn.iter().flat_map(|scenario| scenario.cluster.drift.values());
+    assert_uniform(7, drifts.map(|&ppm| (ppm + 3) as usize));
+    assert!(drawn.iter().all(|scenario| scenario.cluster.drift.len() == 5), "four replicas and a client");
+    let jump = |scenario: &Scenario| match scenario.adversary.faults.last() {
+        Some(Fault { when, effect: Effect::Jump(jump) }) => {
+            let node = jump.node.node;
+            let at = when.time.map_or(0, Span::first) as usize;
+            let who = if node.is_client() { 4 } else { node.index() };
+            (who * 5 + at - 1) * 4 + jump.by.0 as usize - 1
+        }
+        other => panic!("{other:?} is no jump"),
+    };
+    assert_uniform(100, drawn.iter().map(jump));
+    // Beside what byzzfuzz draws, which stays as it is.
+    let plain: Vec<Scenario> = runs("byzzfuzz", 100).collect();
+    for (plain, drawn) in plain.iter().zip(&drawn) {
+        let (_, own) = drawn.adversary.faults.split_last().unwrap();
+        assert_eq!(own, plain.adversary.faults);
+    }
 }
 
 #[test]

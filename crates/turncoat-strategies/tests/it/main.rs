@@ -6,6 +6,7 @@ mod runs;
 mod scenarios;
 mod twins;
 
+use turncoat_core::message::MutationTable;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
@@ -16,7 +17,7 @@ fn strategy(line: &str, base: &Scenario) -> Box<dyn Strategy + Send> {
     let name = words.next().expect("a line starts with a name");
     let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let params: Vec<_> = words.map(|word| pair(word).expect("parameters are name=value")).collect();
-    turncoat_strategies::make(name, base, &params).unwrap()
+    turncoat_strategies::make(name, base, &params, &MutationTable::of::<runs::Msg>()).unwrap()
 }
 
 /// Run `index` of the campaign with seed 0.
@@ -31,15 +32,21 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 10] = [
+const LINES: [&str; 16] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
     "byzzfuzz",
     "byzzfuzz c=2 d=2 r=6 scope=any order=fair",
+    "byzzfuzz sampler=byzzbench sender=one lie=each source=slot",
     "restarts",
+    "drift",
     "twins rounds=3",
     "twins rounds=3 partitions=1-2 after=drop cuts=2 pass=enter",
     "two-faced",
+    "lasting",
+    "lasting singles=never",
+    "swarm",
     "portfolio",
+    "portfolio mix=wide",
 ];

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use turncoat_core::scenario::{ClusterSpec, Scenario};
+use turncoat_core::ids::Time;
+use turncoat_core::message::MutationTable;
+use turncoat_core::scenario::{ClusterSpec, Gst, Network, Scenario};
 
 fn error(base: &Scenario, name: &str, params: &[(&str, &str)]) -> String {
     let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    match turncoat_strategies::make(name, base, &params) {
+    match turncoat_strategies::make(name, base, &params, &MutationTable::default()) {
         Ok(_) => panic!("{name} {params:?} is accepted"),
         Err(error) => error.to_string(),
     }
@@ -17,7 +19,8 @@ fn every_strategy_can_be_made_with_its_defaults_spelt_out() {
     for info in turncoat_strategies::all() {
         let params: Vec<_> = info.params.iter().map(|p| (p.name.to_owned(), p.default.to_owned())).collect();
         assert!(
-            turncoat_strategies::make(info.name, &Scenario::new("toy"), &params).is_ok(),
+            turncoat_strategies::make(info.name, &Scenario::new("toy"), &params, &MutationTable::default())
+                .is_ok(),
             "{}",
             info.name
         );
@@ -30,26 +33,26 @@ fn an_error_says_what_would_be_right() {
     let expected = [
         (
             error(&base, "byzfuzz", &[]),
-            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, restarts, twins, two-faced, portfolio",
+            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, restarts, drift, twins, two-faced, lasting, swarm, portfolio",
         ),
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (
             error(&base, "byzzfuzz", &[("c", "2"), ("rounds", "3")]),
-            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, first=1, source=sender-max, liar=any, liars=f, receivers=unl, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
+            "byzzfuzz has no parameter `rounds`; it takes c=1, d=1, r=8, first=1, source=sender-max, liar=any, liars=f, sender=all, receivers=unl, lie=same, scope=small, order=network-first, sampler=algorithm-1, only=, gst=5000",
         ),
         (
             error(&base, "byzzfuzz", &[("r", "0")]),
-            "byzzfuzz: `r=0`: not a whole number from 1 to 1000 (faults happen in r rounds; default 8)",
+            "byzzfuzz: `r=0`: not a whole number from 1 to 1000 (number of rounds in which faults happen; default 8)",
         ),
         (
             error(&base, "byzzfuzz", &[("c", "-1")]),
-            "byzzfuzz: `c=-1`: not a whole number from 0 to 1000 (process faults: lies of the Byzantine \
+            "byzzfuzz: `c=-1`: not a whole number from 0 to 1000 (number of process faults: lies of the Byzantine \
              replicas; default 1)",
         ),
         (
             error(&base, "byzzfuzz", &[("liar", "p9")]),
-            "byzzfuzz: `liar=p9`: no replica: there are 4, from p0 on (a Byzantine replica, as in p3, or any: \
-             drawn anew for each run; default any)",
+            "byzzfuzz: `liar=p9`: no replica: there are 4, from p0 on (a Byzantine replica, such as p3, or any \
+             (drawn for each run); default any)",
         ),
         (
             error(&base, "random", &[("scope", "large")]),
@@ -92,6 +95,25 @@ fn there_are_no_more_liars_than_faulty_replicas_unless_that_is_allowed() {
 }
 
 #[test]
+fn senders_drawn_from_all_replicas_may_be_more_than_f() {
+    let base = |over_budget| {
+        let cluster = ClusterSpec { over_budget, ..ClusterSpec::default() };
+        Scenario { cluster: Arc::new(cluster), ..Scenario::new("toy") }
+    };
+    let two = [("sender", "any"), ("c", "2")];
+    assert_eq!(
+        error(&base(false), "byzzfuzz", &two),
+        "byzzfuzz: with `sender=any`, 2 process faults may have 2 senders, more than f = 1: use `sender=one`, or --over-budget"
+    );
+    super::strategy("byzzfuzz sender=any c=2", &base(true));
+    super::strategy("byzzfuzz sender=any c=1", &base(false));
+    assert!(
+        error(&base(true), "byzzfuzz", &[("sender", "any"), ("liar", "p0")])
+            .contains("leave one of them out")
+    );
+}
+
+#[test]
 fn a_cluster_has_replicas_and_not_too_many() {
     for n in [0, 65] {
         let cluster = ClusterSpec { n, ..ClusterSpec::default() };
@@ -106,6 +128,14 @@ fn a_cluster_has_replicas_and_not_too_many() {
     for info in turncoat_strategies::all() {
         assert!(error(&base, info.name, &[]).contains("at most 64 clients, not 4 and 65"), "{}", info.name);
     }
+}
+
+#[test]
+fn clocks_drift_only_where_the_network_is_not_calm_from_the_start() {
+    let network = Network { gst: Some(Gst::Time(Time(0))), ..Network::default() };
+    let base = Scenario { network: Arc::new(network), ..Scenario::new("toy") };
+    let calm = error(&base, "drift", &[]);
+    assert!(calm.contains("clocks are on time") && calm.contains("--beyond synchrony"), "{calm}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{LINES, run, strategy};
 struct Toy;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
-enum Msg {
+pub(crate) enum Msg {
     #[message(view = *view, phase = 1)]
     Enter { view: View },
 }

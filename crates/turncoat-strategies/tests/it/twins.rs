@@ -8,8 +8,8 @@ use turncoat_core::Message;
 use turncoat_core::client::Request;
 use turncoat_core::fault::{Effect, Fault, Span};
 use turncoat_core::hash::Digest;
-use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
-use turncoat_core::message::RoundKey;
+use turncoat_core::ids::{NodeId, NodeSet, SeatName, Slot, Time, View};
+use turncoat_core::message::{MutationTable, RoundKey};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::outcome::{Outcome, Property};
 use turncoat_core::runner::execute;
@@ -285,6 +285,17 @@ fn the_reduced_space_shows_all_that_the_full_one_does() {
 }
 
 #[test]
+fn what_second_instances_say_can_be_lost() {
+    let second = SeatName { node: NodeId::replica(0), instance: Some(1) };
+    let lost = |fault: &&Fault| matches!(fault.effect, Effect::Drop) && fault.when.from == [second];
+    for (line, faults) in [("", 0), (" seconds=unheard", 1), (" seconds=unheard twins=0", 0)] {
+        for scenario in all(&format!("twins rounds=1 order=rank{line}"), &base()) {
+            assert_eq!(scenario.adversary.faults.iter().filter(lost).count(), faults, "{line}");
+        }
+    }
+}
+
+#[test]
 fn a_strategy_says_how_many_scenarios_it_has() {
     let space = |line: &str| strategy(line, &base()).space().unwrap();
     let (some, many) = (space("twins rounds=4 order=rank"), space("twins rounds=4"));
@@ -298,7 +309,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     let refused = |line: &str| {
         let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         let params: Vec<_> = line.split_whitespace().filter_map(pair).collect();
-        turncoat_strategies::make("twins", &Scenario::new("toy"), &params)
+        turncoat_strategies::make("twins", &Scenario::new("toy"), &params, &MutationTable::default())
             .err()
             .map(|error| error.to_string())
     };
