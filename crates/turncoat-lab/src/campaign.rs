@@ -21,6 +21,7 @@ use turncoat_core::strategy::{Space, Strategy};
 use crate::order::{Batch, BatchEnd, InOrder};
 use crate::summary::Summary;
 use crate::suspects::Suspects;
+use crate::words::count;
 
 /// Any error, for functions that the lab is given.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -135,14 +136,14 @@ pub enum CampaignError {
     /// A run is not what it was when it was stored.
     #[error(
         "run {index} is not the run that was stored: another version of turncoat or of the protocol stored it. \
-         Give another file, or go on with that version"
+         Give another file, or continue with that version"
     )]
     Changed {
         /// The index of the run.
         index: u64,
     },
     /// The strategy has no run with such an index.
-    #[error("there is no run {index}: the strategy has {runs} scenarios, and they are the runs 0 to {last}", last = .runs - 1)]
+    #[error("there is no run {index}: the strategy has {}, numbered from 0", count(*.runs as usize, "scenario", "scenarios"))]
     Beyond {
         /// The index of the run.
         index: u64,
@@ -152,7 +153,7 @@ pub enum CampaignError {
     /// A run that depends on those before it cannot be drawn alone.
     #[error(
         "run {index} depends on the outcome of earlier runs, because the strategy learns: \
-         only run 0 can be repeated alone, a saved scenario always"
+         only run 0 can be repeated alone; a saved scenario always can"
     )]
     Learns {
         /// The index of the run.
@@ -336,10 +337,10 @@ impl Campaign<'_> {
     }
 }
 
-/// What to say of a run that was another one, when two recordings of it are equal.
-pub(crate) const SELDOM: &str = "comes to another outcome now and then, though not when it was recorded";
+/// What to say of a run that differed once, when two recordings of it are equal.
+pub(crate) const SELDOM: &str = "has another outcome now and then, though not when it was recorded";
 
-/// Where two executions of a scenario part.
+/// Where two executions of a scenario diverge.
 pub(crate) fn first_difference(one: &[Event], two: &[Event]) -> Option<String> {
     let same = one.iter().zip(two).take_while(|(a, b)| a == b).count();
     let line = |events: &[Event]| {
@@ -350,7 +351,7 @@ pub(crate) fn first_difference(one: &[Event], two: &[Event]) -> Option<String> {
     Some(format!("differs from step {step}: `{}`, then `{}`", line(one), line(two)))
 }
 
-/// Lets the other workers go when one panics; they would wait for its batch for ever.
+/// Lets the other workers go when one panics; they would wait for its batch forever.
 struct AbandonOnPanic<'a, 'b>(&'a InOrder<'b>);
 
 impl Drop for AbandonOnPanic<'_, '_> {

@@ -46,7 +46,7 @@ pub(crate) fn text_up_to(path: &Path, most: u64) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)).map_err(cannot)?;
     if bytes.len() as u64 > most {
-        return Err(FileError(format!("{name} is too long: at most {} MiB", most >> 20)));
+        return Err(FileError(format!("{name} is too large: at most {} MiB", most >> 20)));
     }
     String::from_utf8(bytes).map_err(|_| FileError(format!("{name} is not text")))
 }
@@ -86,8 +86,12 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
 }
 
 /// Under a temporary name first: whoever reads `path` sees all of it or nothing. What writers that were killed have left
-/// in the folder is removed.
+/// in the folder is removed. A pipe or a device such as `/dev/null` is written to and not replaced, nor is a link.
 pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return File::options().write(true).open(path)?.write_all(bytes.as_ref());
+    }
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     sweep(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
     let mut name = path.file_name().unwrap_or_default().to_owned();
     // In a folder that many machines share, process ids are no names.
@@ -160,12 +164,27 @@ mod tests {
     }
 
     #[test]
+    fn a_device_and_a_link_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (null, link, file) =
+            (folder.path().join("null"), folder.path().join("link"), folder.path().join("file"));
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        write_whole(&null, "gone").unwrap();
+        assert!(null.is_symlink() && !null.is_file(), "it is still the device");
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole(&link, "new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    }
+
+    #[test]
     fn a_file_that_never_ends_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (long, text) =
             (folder.path().join("long.toml"), |path: &Path| text(path).unwrap_err().to_string());
         File::create_new(&long).unwrap().set_len(LONGEST + 1).unwrap();
-        assert!(text(&long).contains("too long: at most 16 MiB"), "{}", text(&long));
+        assert!(text(&long).contains("too large: at most 16 MiB"), "{}", text(&long));
         let pipe = folder.path().join("pipe.toml");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert!(text(&pipe).contains("pipe or a device: give a file"), "{}", text(&pipe));

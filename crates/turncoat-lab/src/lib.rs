@@ -14,6 +14,7 @@ pub mod explain;
 pub mod files;
 pub mod lasso;
 pub mod liveness;
+mod number;
 mod order;
 pub mod plain;
 #[cfg(feature = "store")]

@@ -10,6 +10,7 @@ use std::fmt;
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
+use serde::Deserialize;
 use turncoat_core::ids::Time;
 use turncoat_core::outcome::End;
 use turncoat_core::sim::Sample;
@@ -30,10 +31,13 @@ pub struct Trace {
 impl Trace {
     /// A run of so many rounds, which are views and count from 1. What came after them says only whether it reached its
     /// goal.
-    pub fn new(record: Record, rounds: u32) -> Self {
+    pub fn new(record: Record, rounds: u32, hot: Hot) -> Self {
         let Record { outcome, mut samples, .. } = record;
         samples.retain(|sample| sample.view.0 <= rounds);
         samples.shrink_to_fit();
+        if hot == Hot::Rivals {
+            samples.iter_mut().for_each(|sample| sample.hot = sample.rivals);
+        }
         Self { samples, done: outcome.end == End::Goal, time: outcome.time }
     }
 
@@ -43,6 +47,17 @@ impl Trace {
     }
 }
 
+/// Which locks count in a hot state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hot {
+    /// All of them: a state is cold if a lock on a common ancestor of the others can still gather a quorum.
+    #[default]
+    All,
+    /// Only those that exclude another lock.
+    Rivals,
+}
+
 /// How a run comes under suspicion.
 #[derive(Clone, Copy, Debug)]
 pub enum Method<'a> {
@@ -50,8 +65,10 @@ pub enum Method<'a> {
     Temperature(usize),
     /// It meets a state on a cycle, also, if that is true, on one of a single state.
     Lasso(&'a Lassos, bool),
-    /// It has not reached its goal by this time.
+    /// No round that ended by this time has left a decision.
     TimeBound(Time),
+    /// No round that ended by this time has left a decision of every correct replica.
+    TimeBoundForAll(Time),
 }
 
 impl Method<'_> {
@@ -60,12 +77,16 @@ impl Method<'_> {
         match self {
             Self::Temperature(threshold) => temperature(&run.samples, threshold),
             Self::Lasso(lassos, with_loops) => lassos.entered(&run.samples, with_loops),
-            Self::TimeBound(bound) => {
-                let rounds = || run.samples.iter().filter(|sample| sample.time <= bound).count();
-                (!run.done || run.time > bound).then(rounds)
-            }
+            Self::TimeBound(bound) => undecided(run, bound, |sample| sample.decided),
+            Self::TimeBoundForAll(bound) => undecided(run, bound, |sample| sample.decided_by_all),
         }
     }
+}
+
+/// The number of rounds that ended by a time, if none of them left a decision.
+fn undecided(run: &Trace, bound: Time, decided: impl Fn(&Sample) -> bool) -> Option<usize> {
+    let rounds = run.samples.partition_point(|sample| sample.time <= bound);
+    (!run.samples[..rounds].iter().any(decided)).then_some(rounds)
 }
 
 /// The runs that a method suspects.
@@ -242,6 +263,9 @@ mod tests {
             state,
             split: state > 9,
             hot: state > 9,
+            rivals: state > 9,
+            decided: state == 3 || state == 4,
+            decided_by_all: state == 4,
         };
         states.iter().enumerate().map(sample).collect()
     }
@@ -267,9 +291,12 @@ mod tests {
         let temperature = Suspected::by(Method::Temperature(2), &runs);
         assert_eq!((temperature.runs, temperature.unsplit, temperature.refuted), (3, 1, 2));
         assert_eq!(temperature.length(), Some(2.0));
-        // Who has not reached its goal is late, whenever it was stopped.
-        let late = Suspected::by(Method::TimeBound(Time(100)), &runs);
-        assert_eq!((late.runs, late.unsplit, late.refuted), (2, 1, 1));
+        // A decision comes in the third round, at 30, or not at all in the rounds of a run.
+        let late = |bound| Suspected::by(Method::TimeBound(Time(bound)), &runs);
+        assert_eq!((late(29).runs, late(29).length()), (4, Some(2.0)));
+        assert_eq!((late(30).runs, late(30).unsplit, late(30).refuted), (2, 0, 1));
+        let all = |run: Trace| Suspected::by(Method::TimeBoundForAll(Time(30)), &[run]).runs;
+        assert_eq!([all(trace(&[1, 3, 2], true, 40)), all(trace(&[1, 3, 4], true, 40))], [1, 0]);
         let heat = Heat::of(&runs);
         assert_eq!((heat.rounds, heat.split, heat.hot, heat.most, heat.undone), (12, 3, 3, 3, 1));
     }

@@ -97,10 +97,10 @@ fn determinism(
     }
     let answer = Answer {
         name: "determinism",
-        done: format!("{} runs, each executed four times", storms.len()),
+        done: format!("{}, each executed four times", count(storms.len(), "run", "runs")),
         wrong: wrong.into_iter().collect(),
-        advice: "look for clocks, random numbers, addresses, hash maps and statics in the protocol's code; a node has \
-                 `cx.now()` and `cx.rng()`",
+        advice: "look for clocks, random numbers, addresses, hash maps and statics in the protocol's code; use \
+                 `cx.now()` and `cx.rng()` instead",
         notes: Vec::new(),
     };
     Ok((answer, outcomes))
@@ -113,10 +113,14 @@ fn messages(entry: &Entry, samples: &Samples) -> Answer {
     let unseen: Vec<String> = unseen.map(|(name, _)| (*name).to_owned()).collect();
     Answer {
         name: "messages",
-        done: format!("{seen} messages of {} kinds, written and read", entry.kinds.len() - unseen.len()),
+        done: format!(
+            "{} of {}, written and read back",
+            count(seen as usize, "message", "messages"),
+            count(entry.kinds.len() - unseen.len(), "kind", "kinds")
+        ),
         wrong: samples.kinds.iter().filter_map(|kind| kind.unfaithful.clone()).collect(),
-        advice: "a message is `Serialize` and `Deserialize` as derived: nothing skipped, nothing flattened",
-        notes: some("nobody sent ", &unseen, ": nothing is known of it, here and below; try more runs"),
+        advice: "derive `Serialize` and `Deserialize` for messages; skip and flatten nothing",
+        notes: some("never sent, so not checked here or below (try more runs): ", &unseen, ""),
     }
 }
 
@@ -124,10 +128,13 @@ fn messages(entry: &Entry, samples: &Samples) -> Answer {
 fn states(samples: Samples) -> Answer {
     Answer {
         name: "states",
-        done: format!("{} states at the end of each run, hashed, copied and written", samples.states.len()),
+        done: format!(
+            "{} at the end of each run, hashed, copied and written",
+            count(samples.states.len(), "state", "states")
+        ),
         wrong: samples.wrong.into_iter().collect(),
-        advice: "`open_state!()` in a node that is `Clone + Hash + Debug + Serialize` as derived; keys of maps are numbers \
-                 or text",
+        advice: "use `open_state!()` in a node that derives `Clone`, `Hash`, `Debug` and `Serialize`; keys of maps must be \
+                 numbers or text",
         notes: samples.unable.into_iter().collect(),
     }
 }
@@ -144,18 +151,26 @@ fn mutations(entry: &Entry, samples: &Samples) -> Answer {
             let changes = |other: usize| changed[other] && field(other) == field(row);
             match *seen < ENOUGH || (0..changed.len()).any(changes) {
                 true => idle.push(table.name(number as u8, lie(row))),
-                false => wrong.push(format!("nothing changes `{}` of {seen} messages", field(row))),
+                false => wrong.push(format!(
+                    "no mutation changed `{}` in {}",
+                    field(row),
+                    count(*seen as usize, "message", "messages")
+                )),
             }
         }
     }
     wrong.dedup();
     Answer {
         name: "mutations",
-        done: format!("{rows} rows of the table, each tried until it changed a message"),
+        done: format!("{}, each tried until it changed a message", count(rows, "mutation", "mutations")),
         wrong,
-        advice: "a field that is always empty, or whose `Part` changes nothing, is none that a liar can use: fill it, or \
-                 say `#[part(skip)]`",
-        notes: some("lies that changed no message, though others about their field did: ", &idle, ""),
+        advice: "a liar cannot use a field that is always empty or whose `Part` changes nothing: fill it, or mark it \
+                 `#[part(skip)]`",
+        notes: some(
+            "mutations that changed no message, though others of the same field did, or few were seen: ",
+            &idle,
+            "",
+        ),
     }
 }
 
@@ -172,8 +187,8 @@ fn progress(entry: &Entry, base: &Scenario, seed: Seed, runs: u64) -> Result<Ans
                 ..base.clone()
             };
             let outcome = runner.execute(&scenario)?;
-            let stuck =
-                (outcome.end != End::Goal).then(|| format!("{} requests completed", outcome.completed));
+            let stuck = (outcome.end != End::Goal)
+                .then(|| format!("{} completed", count(outcome.completed as usize, "request", "requests")));
             if let Some(trouble) = outcome.violations.first().map(ToString::to_string).or(stuck) {
                 let name = format!("{name:?}").to_lowercase();
                 let run = format!("--scheduler {name} --index {index} --requests {requests}");
@@ -182,21 +197,25 @@ fn progress(entry: &Entry, base: &Scenario, seed: Seed, runs: u64) -> Result<Ans
             }
         }
     }
-    let idle = base.cluster.clients == 0 || requests == 0;
+    let asked = if entry.clients { base.cluster.clients > 0 } else { entry.stream };
     Ok(Answer {
         name: "progress",
-        done: format!("{each} runs without faults under each of {} schedulers", SchedulerName::ALL.len()),
+        done: format!(
+            "{} without faults under each of {} schedulers",
+            count(each as usize, "run", "runs"),
+            SchedulerName::ALL.len()
+        ),
         wrong,
-        advice: "the command `run` with these options and `--trace` shows the run. Rules are about all that is known: a \
-                 quorum may be complete before anybody needs it",
-        notes: idle
-            .then(|| "no client asks for anything, so nothing has to complete".to_owned())
+        advice: "the command `run` with these options and `--trace` shows the run. Apply each rule to \
+                 everything received so far: a quorum may be complete before it is needed",
+        notes: (!asked || requests == 0)
+            .then(|| "nobody asks for a decision, so nothing has to complete".to_owned())
             .into_iter()
             .collect(),
     })
 }
 
-/// Do correct nodes bear whatever a liar sends?
+/// Do correct nodes survive whatever a liar sends?
 fn nonsense(entry: &Entry, storms: &[Scenario]) -> Result<Answer, ScenarioError> {
     let (mut runner, mut nonsense) = (entry.runner(), Nonsense::default());
     let all = NONSENSE * storms.len() as u64;
@@ -221,13 +240,16 @@ fn nonsense(entry: &Entry, storms: &[Scenario]) -> Result<Answer, ScenarioError>
         .collect();
     Ok(Answer {
         name: "nonsense",
-        done: format!("{all} random or damaged messages of each of {} kinds", told.len()),
+        done: format!(
+            "{all} random or damaged messages of {}",
+            if told.len() == 1 { "one kind".to_owned() } else { format!("each of {} kinds", told.len()) }
+        ),
         wrong: nonsense.crashes.into_iter().flatten().collect(),
-        advice: "a message may hold anything but others' signatures: look at a number before computing or indexing with it, \
-                 and let go what makes no sense",
+        advice: "a message may contain anything but others' signatures: check a number before computing or indexing \
+                 with it, and ignore messages that make no sense",
         notes: match told.is_empty() {
-            true => vec!["nobody may lie with f = 0, so nobody talked nonsense".to_owned()],
-            false => some("there were fewer of kinds that are seldom sent: ", &few, ""),
+            true => vec!["with f = 0 no replica may lie, so no nonsense was sent".to_owned()],
+            false => some("fewer of these kinds, which are seldom sent: ", &few, ""),
         },
     })
 }
@@ -253,13 +275,10 @@ fn flags(entry: &Entry, storms: &[Scenario], outcomes: &[Outcome]) -> Result<Ans
     }
     Ok(Answer {
         name: "flags",
-        done: format!(
-            "{}, each switched on or off alone",
-            count(entry.flags.len(), "deviation", "deviations")
-        ),
+        done: format!("{}, each switched on or off alone", count(entry.flags.len(), "bug flag", "bug flags")),
         wrong: Vec::new(),
         advice: "",
-        notes: some("no run was another one with ", &idle, ""),
+        notes: some("flags that changed no run: ", &idle, ""),
     })
 }
 

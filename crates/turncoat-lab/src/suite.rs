@@ -1,7 +1,7 @@
 //! The suite: known bugs, one row each, and whether a row is right.
 //!
 //! A row is a scenario file with one more table, `[bug]`. The scenario, the *witness*, shows the bug; the table says
-//! what it is, how to search for it, and which *controls*, protocols without the bug, bear the same scenario. So a
+//! what it is, how to search for it, and which *controls*, protocols without the bug, survive the same scenario. So a
 //! row can be checked: [`verify`] runs the witness and the controls.
 
 use std::sync::Arc;
@@ -52,14 +52,14 @@ pub struct Facts {
     pub story: Option<String>,
     /// What else one should know.
     pub note: Option<String>,
-    /// The protocols that bear the witness.
+    /// The protocols that survive the witness.
     pub control: Vec<Control>,
     /// How to search for it.
     #[serde(default)]
     pub hunt: Hunt,
 }
 
-/// A protocol that bears the witness of a bug: a name, or a table with a name and other keys.
+/// A protocol that survives the witness of a bug: a name, or a table with a name and other keys.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(from = "ControlForm")]
 pub struct Control {
@@ -117,10 +117,13 @@ impl Facts {
         let scripted = self.hunt.scheduler == Some(SchedulerName::Script);
         let nameless = self.hunt.strategy.is_none() && !self.hunt.params().is_empty();
         let rules = [
-            (self.title.lines().count() == 1, "`bug.title` is one line"),
-            ((1..=3).contains(&self.tier), "`bug.tier` is 1, 2 or 3"),
-            (!self.control.is_empty(), "`bug.control` names at least one protocol that bears the witness"),
-            (!scripted, "`bug.hunt.scheduler` is one that needs no script"),
+            (self.title.lines().count() == 1, "`bug.title` must be one line"),
+            ((1..=3).contains(&self.tier), "`bug.tier` must be 1, 2 or 3"),
+            (
+                !self.control.is_empty(),
+                "`bug.control` must name at least one protocol that survives the witness",
+            ),
+            (!scripted, "`bug.hunt.scheduler` must be one that needs no script"),
             (!nameless, "`bug.hunt.set` has parameters of a strategy: `bug.hunt.strategy` says of which"),
         ];
         match rules.into_iter().find(|(holds, _)| !holds) {
@@ -155,7 +158,7 @@ impl Bug {
         }
         let witness = Scenario::parse(text)?;
         if witness.bug.is_none() {
-            return Err(SuiteError::Malformed("no row of the suite: it has no table `[bug]`".to_owned()));
+            return Err(SuiteError::Malformed("not a known bug: it has no table `[bug]`".to_owned()));
         }
         // From the text and not from the scenario: the error then names the line.
         let row = toml::from_str(text);
@@ -301,7 +304,7 @@ fn called(control: &Control) -> String {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Wrong {
     /// The witness does not show the bug.
-    #[error("the witness should violate {expected}, and violates {found}")]
+    #[error("the witness should violate {expected}, but violates {found}")]
     Witness {
         /// The property of the row, with its rule.
         expected: String,
@@ -316,8 +319,8 @@ pub enum Wrong {
         /// What it says.
         action: String,
     },
-    /// A protocol without the bug does not bear the witness.
-    #[error("the control {control} should bear the witness: {violation}")]
+    /// A protocol without the bug does not survive the witness.
+    #[error("the control {control} should survive the witness: {violation}")]
     Control {
         /// Which control.
         control: String,
@@ -327,10 +330,12 @@ pub enum Wrong {
 }
 
 /// Whether a control violates what the bug violates under a scenario, or the protocol without one of the bug's flags
-/// under the same schedule: then the run shows nothing, or another bug.
+/// under the same schedule: then the run shows nothing, or another bug. A control whose messages are others, and do not allow the
+/// lies of the scenario, does not violate it.
 pub fn others_show(bug: &Bug, scenario: &Scenario, find: &Find<'_>) -> Result<bool, BoxError> {
     let shows = |scenario: &Scenario| -> Result<bool, BoxError> {
-        Ok(bug.shows(&find(&scenario.protocol.name)?.runner().execute(scenario)?))
+        let outcome = find(&scenario.protocol.name)?.runner().execute(scenario);
+        Ok(outcome.is_ok_and(|outcome| bug.shows(&outcome)))
     };
     for (_, control) in bug.controls(scenario)? {
         if shows(&control)? {

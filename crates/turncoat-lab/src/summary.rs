@@ -115,7 +115,8 @@ pub struct CutShort {
 
 impl CutShort {
     fn count(&mut self, end: End, disturbed: bool) {
-        if matches!(end, End::Limit(_)) {
+        // A short run is one that was meant to end there.
+        if matches!(end, End::Limit(name) if name != "short") {
             self.runs += 1;
             self.undisturbed += u64::from(!disturbed);
         }

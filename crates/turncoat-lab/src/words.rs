@@ -23,6 +23,15 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// `once`, `twice`, `3 times`.
+pub fn often(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        many => format!("{many} times"),
+    }
+}
+
 /// A sentence starts with a capital letter, unless that is the name of a node.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();

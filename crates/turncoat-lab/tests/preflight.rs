@@ -193,7 +193,7 @@ fn each_thing_that_is_wrong_fails_one_check_which_names_it() {
             "the state of a replica cannot be written as JSON: key must be a string",
         ),
         ("copies-badly", "states", "a copy of a replica has another state"),
-        ("leaves-out", "mutations", "nothing changes `order.before` of"),
+        ("leaves-out", "mutations", "no mutation changed `order.before` in"),
         ("stalls", "progress", "--scheduler fifo --index 0 --requests 20: termination violated"),
         ("trusts-numbers", "nonsense", "index out of bounds: the len is 32"),
     ] {

@@ -85,13 +85,13 @@ fn a_row_is_a_scenario_that_keeps_its_table() {
 #[test]
 fn a_witness_that_does_not_show_the_bug_is_wrong() {
     for (old, new, words) in [
-        ("\"agreement\"", "\"validity\"", "violate validity, and violates agreement (slot)"),
+        ("\"agreement\"", "\"validity\"", "violate validity, but violates agreement (slot)"),
         (
             "\"agreement\"",
             "\"agreement\"\nrule = \"twice\"",
-            "violate agreement (twice), and violates agreement (slot)",
+            "violate agreement (twice), but violates agreement (slot)",
         ),
-        ("order.slot+1", "order.omit", "violate agreement, and violates nothing"),
+        ("order.slot+1", "order.omit", "violate agreement, but violates nothing"),
     ] {
         let wrong = wrong(old, new);
         let [Wrong::Witness { .. }] = &wrong[..] else { panic!("{wrong:?}") };
@@ -164,9 +164,9 @@ fn a_malformed_row_is_refused_with_the_line_and_the_key() {
 
 #[test]
 fn a_row_with_a_value_that_means_nothing_is_refused() {
-    assert!(refused("tier = 3", "tier = 4").contains("`bug.tier` is 1, 2 or 3"));
-    assert!(refused("any slot", "any\\nslot").contains("`bug.title` is one line"));
-    assert!(refused("control = [", "control = []\n#").contains("`bug.control` names at least one"));
+    assert!(refused("tier = 3", "tier = 4").contains("`bug.tier` must be 1, 2 or 3"));
+    assert!(refused("any slot", "any\\nslot").contains("`bug.title` must be one line"));
+    assert!(refused("control = [", "control = []\n#").contains("`bug.control` must name at least one"));
     assert!(refused("\"fifo\"", "\"script\"").contains("needs no script"));
     assert!(refused("strategy = \"byzzfuzz\"\n", "").contains("`bug.hunt.strategy`"));
 }

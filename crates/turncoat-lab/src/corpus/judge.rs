@@ -25,7 +25,7 @@ pub fn differences(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     if let Some(name) = &expect.property
         && !outcome.violations.iter().any(|found| found.property.name() == name)
     {
-        differs.push(format!("{name} was violated when the file was saved, and is not now"));
+        differs.push(format!("{name} was violated when the file was saved, but no longer is"));
     }
     if expect.fingerprint.0 != outcome.fingerprint {
         differs.push(format!(

@@ -9,17 +9,25 @@
 pub mod liveness;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::{Table, Value};
-use turncoat_core::outcome::{Outcome, Property, Violation};
+use turncoat_core::logs::LogCheck;
+use turncoat_core::outcome::{Property, Violation};
 use turncoat_core::scenario::{SCHEMA, Scenario};
 
 use crate::campaign::{Record, params};
-use crate::stats::{Estimate, LEVEL, Rate, paired_difference};
+use crate::liveness::Hot;
+use crate::number::p_value;
+use crate::stats::{Estimate, LEVEL, Rate, fisher, paired_difference};
 use crate::summary::Summary;
+use crate::suspects::is_known;
+
+/// Sets of flags that a cell of a table lists.
+const SETS: usize = 4;
 
 /// A published table, and how to run it again.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,7 +46,7 @@ pub struct Experiment {
     /// Tables about liveness: after how many hot rounds in a row a run is suspect.
     #[serde(default)]
     temperatures: Vec<u32>,
-    /// The variant whose runs say how long a run may take: the correct protocol.
+    /// The variant of which the rounds say how long a run may take.
     #[serde(default)]
     bounds: Option<String>,
     /// What all scenarios share.
@@ -55,7 +63,7 @@ pub struct Experiment {
 #[serde(deny_unknown_fields)]
 struct Column {
     name: String,
-    /// A property, a property and its rule (`integrity:twice`), or `any`.
+    /// A property, a property and its rule (`integrity:twice`), a way to compare logs (`agreement-by-slot`), or `any`.
     of: String,
 }
 
@@ -92,6 +100,9 @@ struct Row {
     /// How many views are looked at, if rounds are not views.
     #[serde(default)]
     views: Option<u32>,
+    /// Which locks count in a hot state.
+    #[serde(default)]
+    hot: Hot,
     /// The published mean and standard deviation of the seconds that a run takes.
     #[serde(default)]
     seconds: Option<[f64; 2]>,
@@ -112,6 +123,8 @@ pub struct Cell {
     pub params: Vec<(String, String)>,
     /// How many rounds of its runs are looked at, if it is about liveness.
     pub rounds: Option<u32>,
+    /// And which locks count in a hot state.
+    pub hot: Hot,
 }
 
 /// What a campaign of the grid came to.
@@ -121,6 +134,8 @@ pub struct Ran {
     pub summary: Summary,
     /// Of each column the runs that it counts.
     hits: Vec<Vec<u64>>,
+    /// Of each column how many of these runs show which bug, or need which flags.
+    bugs: Vec<BTreeMap<Arc<str>, u64>>,
 }
 
 impl Experiment {
@@ -160,14 +175,16 @@ impl Experiment {
             merge(&mut set, self.sets.get(name).ok_or_else(known).map_err(named)?);
         }
         merge(&mut set, &row.set);
+        let base = Scenario::parse(&scenario.to_string()).map_err(|error| named(error.to_string()))?;
         let rounds = self.views_of(row, &set).map_err(named)?;
         Ok(Cell {
             variant: variant.name.clone(),
             row: row.name.clone(),
-            base: Scenario::parse(&scenario.to_string()).map_err(|error| named(error.to_string()))?,
+            base: Scenario { checks: self.columns.iter().filter_map(Column::check).collect(), ..base },
             strategy: row.strategy.clone(),
             params: params(&set),
             rounds,
+            hot: row.hot,
         })
     }
 
@@ -199,22 +216,31 @@ impl Experiment {
                 let published = |(row, _): &&(&Row, &Ran)| !row.published.is_empty();
                 let most = ran.iter().map(|(row, _)| row.published.len()).max().unwrap_or(0);
                 let names = self.columns.iter().take(most).map(|column| column.name.as_str());
-                table(
-                    &mut text,
-                    names,
-                    ran.iter().filter(published).map(|(row, ran)| (row.name.clone(), self.beside(row, ran))),
-                );
+                let rows = ran.iter().filter(published);
+                let rows = rows.map(|(row, ran)| (row.name.clone(), self.beside(row, ran)));
+                table(&mut text, names, rows.chain(self.pooled(&ran)));
             }
-            if ran.iter().any(|(_, ran)| ran.summary.bugs.keys().any(|id| &**id != crate::suspects::OTHER)) {
-                let _ = writeln!(text, "\n{}, violating runs by the bug behind them:\n", variant.name);
-                table(
-                    &mut text,
-                    ["bugs"].into_iter(),
-                    ran.iter().map(|(row, ran)| (row.name.clone(), vec![bugs(&ran.summary)])),
-                );
-            }
+            self.write_bugs(&mut text, &variant.name, &ran);
         }
         text
+    }
+
+    /// What the runs of each column are put down to, where that was asked: a table of the rows and columns that have any.
+    fn write_bugs(&self, text: &mut String, variant: &str, ran: &[(&Row, &Ran)]) {
+        let ran: Vec<_> =
+            ran.iter().filter(|(_, ran)| ran.bugs.iter().any(|bugs| !bugs.is_empty())).collect();
+        if ran.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "\n{variant}, violating runs by the known bug or the flags behind them:\n");
+        let shown = |&column: &usize| ran.iter().any(|(_, ran)| !ran.bugs[column].is_empty());
+        let columns: Vec<usize> = (0..self.columns.len()).filter(shown).collect();
+        let cells = |ran: &Ran| columns.iter().map(|&column| bugs(&ran.bugs[column])).collect();
+        table(
+            text,
+            columns.iter().map(|&column| self.columns[column].name.as_str()),
+            ran.iter().map(|(row, ran)| (row.name.clone(), cells(ran))),
+        );
     }
 
     /// By how much the rates of rows differ from those of the rows to which they are compared, and all of them together.
@@ -246,21 +272,36 @@ impl Experiment {
         table(text, names, one.chain([("all together".to_owned(), differences(&pairs))]));
     }
 
-    /// Our rates of a row beside the published ones, each with its 95 % interval (Wilson). `!`: the intervals do not
-    /// overlap. `~`: they do, though the published rate is outside of ours.
+    /// Our rates of a row beside the published ones.
     fn beside(&self, row: &Row, ran: &Ran) -> Vec<String> {
-        let beside = |(&then, (_, now)): (&u64, (&str, u64))| {
-            let then = Rate::new(then.min(self.published_runs), self.published_runs);
-            let now = Rate::new(now, ran.summary.runs);
-            let (theirs, ours) = (then.interval(), now.interval());
-            let mark = match () {
-                () if theirs.high < ours.low || ours.high < theirs.low => " !",
-                () if !(ours.low..=ours.high).contains(&then.estimate()) => " ~",
-                () => "",
-            };
-            format!("{} / {}{mark}", percent(now), percent(then))
+        let counts = self.counts(ran).map(|(_, now)| Rate::new(now, ran.summary.runs));
+        let then =
+            row.published.iter().map(|&then| Rate::new(then.min(self.published_runs), self.published_runs));
+        counts.zip(then).map(|(ours, theirs)| beside(ours, theirs)).collect()
+    }
+
+    /// The same of all rows of a strategy together: small differences that have one direction show here. Each row has as many
+    /// runs as the others, in both tables, so the sums compare like with like.
+    fn pooled(&self, ran: &[(&Row, &Ran)]) -> Vec<(String, Vec<String>)> {
+        let mut strategies: BTreeMap<&str, (usize, Vec<[Rate; 2]>)> = BTreeMap::new();
+        for (row, ran) in ran.iter().filter(|(row, _)| !row.published.is_empty()) {
+            let (rows, columns) = strategies.entry(&row.strategy).or_default();
+            *rows += 1;
+            columns.resize(columns.len().max(row.published.len()), <[Rate; 2]>::default());
+            for ([ours, theirs], ((_, now), &then)) in
+                columns.iter_mut().zip(self.counts(ran).zip(&row.published))
+            {
+                *ours = Rate::new(ours.hits + now, ours.runs + ran.summary.runs);
+                let then = then.min(self.published_runs);
+                *theirs = Rate::new(theirs.hits + then, theirs.runs + self.published_runs);
+            }
+        }
+        let many = strategies.into_iter().filter(|(_, (rows, _))| *rows > 1);
+        let line = |(strategy, (rows, columns)): (_, (_, Vec<[Rate; 2]>))| {
+            let cells = columns.into_iter().map(|[ours, theirs]| beside(ours, theirs));
+            (format!("the {rows} rows of {strategy} together"), cells.collect())
         };
-        row.published.iter().zip(self.counts(ran)).map(beside).collect()
+        many.map(line).collect()
     }
 
     /// The counts of a cell by column.
@@ -281,40 +322,72 @@ impl Experiment {
 
     /// What a campaign has come to before its first run.
     pub fn nothing(&self) -> Ran {
-        Ran { summary: Summary::default(), hits: vec![Vec::new(); self.columns.len()] }
+        let columns = self.columns.len();
+        Ran {
+            summary: Summary::default(),
+            hits: vec![Vec::new(); columns],
+            bugs: vec![BTreeMap::new(); columns],
+        }
     }
 
-    /// Takes down which columns count a run.
+    /// Takes down which columns count a run, and what it is put down to there.
     pub fn see(&self, record: &Record, ran: &mut Ran) {
-        for (column, runs) in self.columns.iter().zip(&mut ran.hits) {
-            if column.counts(&record.outcome) {
+        let violations = &record.outcome.violations;
+        for ((column, runs), bugs) in self.columns.iter().zip(&mut ran.hits).zip(&mut ran.bugs) {
+            if violations.iter().any(|violation| column.is_about(violation)) {
                 runs.push(record.index);
+            }
+            let named =
+                violations.iter().zip(&record.bugs).filter(|(violation, _)| column.is_about(violation));
+            let names: BTreeSet<&Arc<str>> = named.map(|(_, bug)| bug).collect();
+            for name in names {
+                *bugs.entry(Arc::clone(name)).or_default() += 1;
             }
         }
     }
 }
 
 impl Column {
+    /// How logs are compared for it, if they are.
+    fn check(&self) -> Option<LogCheck> {
+        self.of.parse().ok()
+    }
+
     /// Which property it counts, if not any, and by which of its rules.
     fn property(&self) -> Result<Option<(Property, Option<&str>)>, String> {
         if self.of == "any" {
             return Ok(None);
         }
+        if let Some(check) = self.check() {
+            return Ok(Some((Property::Custom, Some(check.name()))));
+        }
         let (name, rule) =
             self.of.split_once(':').map_or((self.of.as_str(), None), |(p, rule)| (p, Some(rule)));
-        Ok(Some((name.parse().map_err(|error| format!("{error}, any"))?, rule)))
+        let checks = || LogCheck::ALL.map(LogCheck::name).join(", ");
+        Ok(Some((name.parse().map_err(|error| format!("{error}, {}, any", checks()))?, rule)))
     }
 
-    /// Whether it counts such a run.
-    fn counts(&self, outcome: &Outcome) -> bool {
+    /// Whether it counts runs with such a violation.
+    fn is_about(&self, violation: &Violation) -> bool {
         match self.property() {
             Ok(Some((property, rule))) => {
-                let wanted = |v: &Violation| v.property == property && rule.is_none_or(|rule| rule == v.rule);
-                outcome.violations.iter().any(wanted)
+                property == violation.property && rule.is_none_or(|rule| rule == violation.rule)
             }
-            _ => !outcome.violations.is_empty(),
+            // What somebody else would count is no violation of ours.
+            _ => !violation.compares_logs(),
         }
     }
+}
+
+/// Our rate beside the published one, each with its 95 % interval (Wilson); and what Fisher's exact test says, if so large a
+/// difference comes by chance in less than 1 of 20 cells.
+fn beside(ours: Rate, theirs: Rate) -> String {
+    let p = fisher(ours, theirs);
+    let p = match p < 0.05 {
+        true => format!(", p {}", p_value::related(p)),
+        false => String::new(),
+    };
+    format!("{} / {}{p}", percent(ours), percent(theirs))
 }
 
 /// A rate in %, with its interval; with more digits where more runs are behind it.
@@ -329,12 +402,21 @@ fn percent(rate: Rate) -> String {
     format!("{rate:.digits$} [{low:.digits$}, {high:.digits$}]")
 }
 
-/// How many runs show which bug, most first. The rows of a suite's protocol are known by their last name.
-fn bugs(summary: &Summary) -> String {
-    let mut bugs: Vec<(&str, u64)> = summary.bugs.iter().map(|(id, &runs)| (&**id, runs)).collect();
+/// How many runs show which bug, most first; and how many need which sets of flags, of which only the most frequent are listed.
+fn bugs(bugs: &BTreeMap<Arc<str>, u64>) -> String {
+    let mut bugs: Vec<(&str, u64)> = bugs.iter().map(|(id, &runs)| (&**id, runs)).collect();
     bugs.sort_by_key(|&(id, runs)| (Reverse(runs), id));
-    let bugs = bugs.iter().map(|(id, runs)| format!("{id} {runs}"));
-    bugs.reduce(|all, next| format!("{all}, {next}")).unwrap_or_else(|| "-".to_owned())
+    let (known, sets): (Vec<_>, Vec<_>) = bugs.into_iter().partition(|(id, _)| is_known(id));
+    let (often, seldom) = sets.split_at(sets.len().min(SETS));
+    let mut cells: Vec<String> = known.iter().chain(often).map(|(id, runs)| format!("{id} {runs}")).collect();
+    match seldom.iter().map(|(_, runs)| runs).sum::<u64>() {
+        0 if cells.is_empty() => "-".to_owned(),
+        0 => cells.join(", "),
+        runs => {
+            cells.push(format!("{} other sets {runs}", seldom.len()));
+            cells.join(", ")
+        }
+    }
 }
 
 /// A table in Markdown, whose first column has no name.

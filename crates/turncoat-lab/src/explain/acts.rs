@@ -109,11 +109,11 @@ impl Run {
             let none = Moment::default();
             let words = |moment: &Moment<'_>| match self.deeds(moment, &none).0 {
                 _ if moment.ignored => "ignores it".to_owned(),
-                deeds if deeds.is_empty() => "takes note of it".to_owned(),
+                deeds if deeds.is_empty() => "records it".to_owned(),
                 deeds => and(deeds),
             };
             let how = format!(
-                "{seat}, which receives {} of {src}, {}; without the bug it receives {} instead, and {}",
+                "{seat}, which receives {} from {src}, {}; without the bug it receives {} instead and {}",
                 self.names.short(text),
                 words(here),
                 self.names.short(truth),
@@ -136,13 +136,16 @@ impl Run {
             (true, true) => "ignores it".to_owned(),
             (true, false) => "does not".to_owned(),
         };
-        let did = if did.is_empty() && !here.ignored { vec!["takes note of it".to_owned()] } else { did };
+        let did = if did.is_empty() && !here.ignored { vec!["records it".to_owned()] } else { did };
         let (did, would) = (words(did, here.ignored), words(would, there.ignored));
         let (cause, how) = match here.cause {
             Some(What::Deliver { src, dst, text, .. }) => {
                 let message = self.names.short(text);
                 let kind = text.split(' ').next().unwrap_or_default();
-                (kind, format!("{dst}, which receives {message} of {src}, {did}; without the bug it {would}"))
+                (
+                    kind,
+                    format!("{dst}, which receives {message} from {src}, {did}; without the bug it {would}"),
+                )
             }
             Some(What::Fire { seat, timer }) => (
                 timer.as_str(),
@@ -170,7 +173,7 @@ impl Run {
                 What::Commit { slot, id, .. } => {
                     ("decides", format!("decides {} {}", self.names.value(*id), self.within(*slot)))
                 }
-                What::Complete { ts, .. } => ("result", format!("has the result of request {ts}")),
+                What::Complete { ts, .. } => ("result", format!("gets the result of request {ts}")),
                 What::Note { text, .. } => ("note", text.clone()),
                 _ => continue,
             };
@@ -214,7 +217,7 @@ fn silent_timer(
     let What::Fire { timer, .. } = cause else { return None };
     let step = here[same.checked_sub(1)?].step;
     let never = here.iter().all(|moment| moment.cause != Some(cause));
-    let how = format!("the timer {timer} of {seat} never fires after it; without the bug it does");
+    let how = format!("the timer {timer} of {seat} never fires afterwards; without the bug it does");
     never.then_some((fires, Act { seat, step, how, kind: timer.clone(), correct }))
 }
 

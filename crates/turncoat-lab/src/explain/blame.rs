@@ -65,8 +65,10 @@ impl Run {
         let mut claims = each(lost.iter().copied(), Claim::Lost);
         claims.extend(each(held.iter().copied(), Claim::Delayed));
         let text = match fates.is_empty() {
-            true => format!("{node} is Byzantine, but followed the protocol in this run."),
-            false => format!("{node} is Byzantine, but sent what its code wrote; {}.", fates.join(", ")),
+            true => format!("{node} is Byzantine but followed the protocol in this run."),
+            false => {
+                format!("{node} is Byzantine but sent only what its code produced; {}.", fates.join(", "))
+            }
         };
         Line::new(text, claims)
     }
@@ -140,7 +142,7 @@ impl Run {
         let calls: Group<'_> = calls.collect();
         let first = calls.first()?;
         let calls: Group<'_> = calls.iter().copied().filter(|copy| copy.sent == first.sent).collect();
-        let (when, kind) = (self.when(&calls), first.kind.to_uppercase());
+        let (when, kind) = (self.when_it_acted(&calls), first.kind.to_uppercase());
         let text = format!(
             "{when}: {node} asked for a new view without cause; its {kind} went to {}.",
             receivers(&calls)
@@ -158,14 +160,24 @@ impl Run {
         copy.sent == 0 || events.any(|event| of_sender(&event.what))
     }
 
-    /// `Step 7`, `Steps 7 to 95`; `After step 7` where the sender acts of its own accord.
+    /// `Step 7`, `Steps 7 to 95`; `After step 7` where no event made the sender send.
     fn when(&self, group: &[&SentCopy]) -> String {
         let (first, last) = (group[0].sent, group[group.len() - 1].sent);
         match first == last {
-            true if !self.has_event(group[0]) => format!("After step {first}, of its own accord"),
+            true if self.sent_by_itself(group) => format!("After step {first}"),
             true => format!("Step {first}"),
             false => format!("Steps {first} to {last}"),
         }
+    }
+
+    /// The same for a deed of the sender.
+    fn when_it_acted(&self, group: &[&SentCopy]) -> String {
+        self.when(group) + if self.sent_by_itself(group) { ", of its own accord" } else { "" }
+    }
+
+    /// Whether all was sent at once, and no event made the sender send it.
+    fn sent_by_itself(&self, group: &[&SentCopy]) -> bool {
+        group[0].sent == group[group.len() - 1].sent && !self.has_event(group[0])
     }
 
     /// Messages sent more than once in an event.
@@ -198,7 +210,7 @@ impl Run {
         let groups = self.lies_of(node);
         let lied = |group: &Group<'_>| Line::new(self.lied(group), deed_claims(group));
         let mut lines: Vec<Line> = groups.iter().take(LINES).map(lied).collect();
-        lines.extend(more(&groups, "lies").map(Line::from));
+        lines.extend(more(&groups, "lie", "lies").map(Line::from));
         lines
     }
 
@@ -211,7 +223,7 @@ impl Run {
 
     fn lied(&self, group: &Group<'_>) -> String {
         let copy = group[0];
-        let (when, to, message) = (self.when(group), receivers(group), self.names.short(&copy.text));
+        let (when, to, message) = (self.when_it_acted(group), receivers(group), self.names.short(&copy.text));
         let src = copy.src;
         let many = group.len() > receivers_of(group).len();
         match (&copy.lie, self.lie(copy)) {
@@ -236,12 +248,12 @@ impl Run {
             (Some(Falsehood::MadeUp), _) => {
                 let often = if many { format!(", {} in all", times(group)) } else { String::new() };
                 format!(
-                    "{when}: {src} sent {to} what it had made up: {message}{often}.{}",
+                    "{when}: {src} sent {to} a message that it had made up: {message}{often}.{}",
                     self.heeded(group)
                 )
             }
             _ => format!(
-                "{when}: {src} sent {to} something else than its code wrote: {message}.{}",
+                "{when}: {src} sent {to} something other than its code produced: {message}.{}",
                 self.heeded(group)
             ),
         }
@@ -282,7 +294,7 @@ impl Run {
             false => String::new(),
         };
         let text = format!(
-            "{}: {message} of {} to {} {how}{often}.",
+            "{}: {message} from {} to {} {how}{often}.",
             self.when(group),
             group[0].src,
             receivers(group)
@@ -347,9 +359,9 @@ pub(super) fn receivers(group: &[&SentCopy]) -> String {
     and(receivers_of(group))
 }
 
-pub(super) fn more(groups: &[Group<'_>], what: &str) -> Option<String> {
+pub(super) fn more(groups: &[Group<'_>], one: &str, many: &str) -> Option<String> {
     let left: usize = groups.iter().skip(LINES).map(Vec::len).sum();
-    (left > 0).then(|| format!("And {left} more {what}."))
+    (left > 0).then(|| format!("And {left} more {}.", if left == 1 { one } else { many }))
 }
 
 fn withheld(copy: &SentCopy) -> bool {

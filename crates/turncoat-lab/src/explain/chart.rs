@@ -223,7 +223,7 @@ impl Chart {
                     (Some(*seat), Sign::Decision(value), text)
                 }
                 What::Complete { seat, ts } => {
-                    (Some(*seat), Sign::Completion, format!("has its result of request {ts}"))
+                    (Some(*seat), Sign::Completion, format!("has its result for request {ts}"))
                 }
                 What::Note { seat: Some(seat), text } if text == "stops" => {
                     if run.crashes(*seat, event.step) {

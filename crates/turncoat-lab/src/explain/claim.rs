@@ -71,7 +71,7 @@ pub enum Claim {
     LastDecision(SeatName, u64),
     /// No correct replica decided anything.
     NoDecision,
-    /// From one step to another the run repeats what it did, for ever.
+    /// From one step to another the run repeats what it did, forever.
     Loop(u64, u64),
 }
 

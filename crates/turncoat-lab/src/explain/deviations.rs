@@ -149,7 +149,7 @@ fn also(first: &Act, rest: &[Act]) -> String {
         words.push_str(&format!(" The same happens in {}.", and(same)));
     }
     if let Some(Act { step, how, .. }) = other.iter().min_by_key(|act| act.step) {
-        words.push_str(&format!(" It acts at step {step} too: {how}."));
+        words.push_str(&format!(" It also acts at step {step}: {how}."));
     }
     words
 }

@@ -23,9 +23,11 @@ impl Run {
         }
         lines.extend(self.personas(node).map(|persona| Line::from(face(persona))));
         if !lines.is_empty() {
-            lines.push(format!("{}.", self.heard_by(node).join("; ")).into());
+            let instances = self.heard_by(node);
+            lines.push(format!("{}.", instances.join("; ")).into());
             lines.push(match self.contradiction(node) {
                 Some(told) => told.map(|told| format!("They contradict each other: {told}.")),
+                None if instances.len() < 2 => "The second instance never started.".to_owned().into(),
                 None => "They never named different values in the same round.".to_owned().into(),
             });
         }
@@ -113,21 +115,21 @@ fn face(persona: &Persona) -> String {
         Edit::World { slot, .. } => {
             format!("believes that slot {slot} is for another request, and that all vote for that")
         }
-        Edit::Forget(slot) => format!("believes that slot {slot} never was"),
-        Edit::Stale(slot) => format!("believes that slot {slot} and later ones never were"),
+        Edit::Forget(slot) => format!("has forgotten slot {slot}"),
+        Edit::Stale(slot) => format!("has forgotten slot {slot} and later ones"),
         Edit::Mute => "says nothing".to_owned(),
     });
     let believes = match edits.collect::<Vec<_>>() {
-        edits if edits.is_empty() => "believes what it hears itself".to_owned(),
+        edits if edits.is_empty() => "goes by what it hears itself".to_owned(),
         edits => and(edits),
     };
     match form {
         Form::Instance => {
             format!(
-                "{of} has a second face with the same key, which speaks to {} in the place of the first: it {believes}.",
+                "{of} has a second face with the same key, which speaks to {} instead of the first: it {believes}.",
                 and(to)
             )
         }
-        Form::Outgoing => format!("To {} {of} speaks like one that {believes}.", and(to)),
+        Form::Outgoing => format!("To {} {of} speaks like a node that {believes}.", and(to)),
     }
 }

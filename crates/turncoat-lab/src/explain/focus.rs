@@ -26,7 +26,7 @@ pub(super) fn focus(run: &Run, chart: Chart) -> Chart {
     let left = total - focused.arrows.len();
     let ends = ends(&focused).into_iter().rfind(|&step| step <= last).unwrap_or_default();
     let cut = match run.violation.is_none() && ends < last {
-        true => format!(", and what comes after step {ends}"),
+        true => format!(", and everything after step {ends}"),
         false => String::new(),
     };
     let left_out =

@@ -120,11 +120,11 @@ impl Run {
         }
         let senders = senders.iter().map(|(sender, steps)| match steps.as_slice() {
             [first, _, rest @ ..] if !rest.is_empty() => {
-                format!("{sender} ({first}, and {} times more{lie})", rest.len() + 1)
+                format!("{sender} ({first} and {} more times{lie})", rest.len() + 1)
             }
             steps => format!("{sender} ({}{lie})", and(steps)),
         });
-        format!("{}{values} of {}", kind.to_uppercase(), and(senders))
+        format!("{}{values} from {}", kind.to_uppercase(), and(senders))
     }
 }
 

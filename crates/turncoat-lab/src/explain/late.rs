@@ -1,4 +1,4 @@
-//! What came too late: votes that were under way when a replica decided, and would have made it decide something else.
+//! What came too late: votes in flight when a replica decided, and would have made it decide something else.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::claim::{Claim, Line, each};
 use super::read::{Decision, Run, kind, received};
 use crate::words::and;
 
-/// Votes that a replica lacked when it decided, and that were on their way to it.
+/// Votes that a replica lacked when it decided, and that were in flight to it.
 pub(super) struct Late<'a> {
     /// The replica, and when it decided.
     pub(super) seat: SeatName,
@@ -23,7 +23,7 @@ pub(super) struct Late<'a> {
     slot: Slot,
 }
 
-/// Whose timer fired too early, which, when, and what was under way.
+/// Whose timer fired too early, which, when, and what was in flight.
 type HastyTimer<'a> = (SeatName, &'a str, u64, Vec<&'a SentCopy>);
 
 impl Run {
@@ -101,7 +101,7 @@ impl Run {
             let mut claims = each(votes.iter().copied(), |copy| Claim::Late(copy, *step));
             claims.extend(fired);
             let votes = self.sent_at(votes);
-            let text = format!("{votes} had not reached {seat} when it decided, at step {step}.{timer}");
+            let text = format!("{votes} had not reached {seat} when it decided at step {step}.{timer}");
             lines.push(Line::new(text, claims));
         }
         lines.extend(timers.into_iter().map(|(seat, timer, step, copies)| {
@@ -126,8 +126,8 @@ impl Run {
             let within = self.within(*slot);
             Line::new(
                 format!(
-                    "{seat} had not decided {value} {within} before: the {kind}s of {senders}, with which it could have, \
-                     were late."
+                    "{seat} had not yet decided {value} {within}: the {kind}s from {senders} that would have let it were \
+                     late."
                 ),
                 each(votes.iter().copied(), |copy| Claim::Late(copy, *step)),
             )
@@ -138,10 +138,10 @@ impl Run {
     /// What a replica lacks when it decides, in short.
     pub(super) fn lacks(&self, late: &Late<'_>) -> String {
         let senders = and(late.votes.iter().map(|copy| copy.src));
-        format!("still lacks {} of {senders}, on the way", self.names.short(&late.votes[0].text))
+        format!("still lacks {} from {senders} (in flight)", self.names.short(&late.votes[0].text))
     }
 
-    /// Timers of correct replicas that a script lets fire though messages are under way to them, in which they give up a
+    /// Timers of correct replicas that a script lets fire though messages are in flight to them, in which they give up a
     /// view.
     fn hasty_timers(&self) -> Vec<HastyTimer<'_>> {
         let scripted = self.scenario.scheduler.name == SchedulerName::Script;
@@ -164,7 +164,7 @@ impl Run {
         timers.collect()
     }
 
-    /// `COMMIT v=0 n=1 A of p3 (sent at step 11) and p0 (12)`.
+    /// `COMMIT v=0 n=1 A from p3 (sent at step 11) and p0 (12)`.
     fn sent_at(&self, copies: &[&SentCopy]) -> String {
         let mut groups: Vec<(&str, Vec<&SentCopy>)> = Vec::new();
         for &copy in copies {
@@ -178,7 +178,7 @@ impl Run {
                 0 => format!("{} (sent at step {})", copy.src, copy.sent),
                 _ => format!("{} ({})", copy.src, copy.sent),
             });
-            format!("{} of {}", self.names.short(text), and(senders))
+            format!("{} from {}", self.names.short(text), and(senders))
         });
         and(words)
     }

@@ -1,13 +1,13 @@
 //! What the network did: splits, losses, delays; and who stopped.
 
-use turncoat_core::fault::{Effect, Fault, RoundSource};
+use turncoat_core::fault::{Effect, Fault, RoundSource, Span, WhenVitals, Whose};
 use turncoat_core::ids::SeatName;
 use turncoat_core::record::{Arrival, Falsehood, Loss, What};
 
 use super::blame::{Group, LINES, more};
 use super::claim::{Claim, Line, each};
 use super::read::{Run, received};
-use crate::words::and;
+use crate::words::{and, count};
 
 impl Run {
     /// What the network did up to the violation, a line each.
@@ -22,20 +22,21 @@ impl Run {
             let all: usize = lost.iter().map(Vec::len).sum();
             let of = and(lost.iter().flatten().map(|copy| copy.src));
             let text =
-                format!("{all} messages of {of} were lost, the first sent at step {}.", lost[0][0].sent);
+                format!("{all} messages from {of} were lost, the first sent at step {}.", lost[0][0].sent);
             lines.push(Line::new(text, each(lost.iter().flatten().copied(), Claim::Lost)));
         } else {
             lines.extend(lost.iter().take(LINES).map(|group| self.fared(group, "was lost", Claim::Lost)));
-            lines.extend(more(&lost, "messages lost").map(Line::from));
+            lines.extend(more(&lost, "lost message", "lost messages").map(Line::from));
         }
         let garbled = self.groups(|copy| copy.lie == Some(Falsehood::Garbage));
-        let garble = |group: &Group<'_>| self.fared(group, "was garbled on its way", Claim::Delayed);
+        let garble = |group: &Group<'_>| self.fared(group, "was garbled in transit", Claim::Delayed);
         lines.extend(garbled.iter().take(LINES).map(garble));
         let held = self.groups(|copy| copy.held);
         let hold = |group: &Group<'_>| self.fared(group, &until(group, last), Claim::Delayed);
         lines.extend(held.iter().take(LINES).map(hold));
-        lines.extend(more(&held, "messages held back").map(Line::from));
+        lines.extend(more(&held, "message held back", "messages held back").map(Line::from));
         let late = self.lateness();
+        let conditions = self.conditions();
         if lines.is_empty() {
             let alone = self.scenario.adversary.byzantine.is_empty() && self.mishaps().is_empty();
             lines.push(
@@ -51,6 +52,24 @@ impl Run {
             );
         }
         lines.extend(late.into_iter().map(|line| line.map(|line| format!("- {line}"))));
+        lines.extend(conditions.into_iter().map(Line::from));
+        lines
+    }
+
+    /// Which messages faults met, where that depends on what the messages say or what nodes know.
+    fn conditions(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for Fault { when, effect } in &self.scenario.adversary.faults {
+            let says = when.field.iter().map(|(name, &span)| format!("{name} is {}", number(span)));
+            let says = says.reduce(|all, next| format!("{all} and {next}"));
+            let says = says.map(|says| format!("only messages whose {says}"));
+            let known = when.vitals.iter().map(condition).reduce(|all, next| format!("{all} and {next}"));
+            let known = known.map(|known| format!("only while {known}"));
+            let both: Vec<String> = [says, known].into_iter().flatten().collect();
+            if !both.is_empty() {
+                lines.push(format!("A fault (`{}`) met {}.", effect.name(), both.join(", and ")));
+            }
+        }
         lines
     }
 
@@ -78,7 +97,10 @@ impl Run {
                         and(when.kind.0.iter().map(|kind| format!("{}s", kind.to_uppercase())))
                     };
                     let (from, to) = (who(&when.from), who(&when.to));
-                    format!("{round} delayed {kinds} of {from} to {to} by {ticks} ticks.")
+                    format!(
+                        "{round} delayed {kinds} from {from} to {to} by {}.",
+                        count(ticks.0 as usize, "tick", "ticks")
+                    )
                 }
                 _ => continue,
             });
@@ -87,11 +109,14 @@ impl Run {
             let by_view =
                 |fault: &Fault| matches!(fault.when.source, RoundSource::View | RoundSource::SenderView);
             let views = self.entry.phases == 0 || self.scenario.adversary.faults.iter().any(by_view);
-            let rounds = match views {
-                true => "(A round is a view.)",
-                false => {
-                    "(A round is a phase of a slot: a node counts on with each phase that it gets to, and by one with each new \
-                     view.)"
+            let by_slot = |fault: &Fault| fault.when.source == RoundSource::Slot;
+            let slots = self.scenario.adversary.faults.iter().any(by_slot);
+            let rounds = match (slots, views) {
+                (true, _) => "(A round is a slot, by the number that the message names.)",
+                (false, true) => "(A round is a view.)",
+                (false, false) => {
+                    "(A round is a phase of a slot. A node's round counter grows with each phase that it reaches, and by one \
+                     with each new view.)"
                 }
             };
             lines.push(rounds.to_owned());
@@ -141,4 +166,38 @@ fn until(group: &Group<'_>, last: u64) -> String {
         Some(step) => format!("was held back until step {step}"),
         None => "was held back".to_owned(),
     }
+}
+
+/// The numbers of a span.
+fn number(span: Span) -> String {
+    let step = if span.step() > 1 { format!(" by steps of {}", span.step()) } else { String::new() };
+    match (span.first(), span.last()) {
+        (first, last) if first == last => first.to_string(),
+        (first, _) if span.endless() => format!("{first} or more{step}"),
+        (first, last) => format!("{first} to {last}{step}"),
+    }
+}
+
+/// What a node has to know or wait for, in words.
+fn condition(vitals: &WhenVitals) -> String {
+    let WhenVitals { of, view, decided, changing_view, prepared, locked, waiting } = vitals;
+    let who = match of {
+        Whose::Sender => "the sender".to_owned(),
+        Whose::Receiver => "the receiver".to_owned(),
+        Whose::Node(node) => node.to_string(),
+    };
+    let is = |wanted: &Option<bool>, yes: &str, no: &str| {
+        wanted.map(|wanted| if wanted { yes } else { no }.to_owned())
+    };
+    let kinds = and(waiting.0.iter().map(|kind| format!("{}s", kind.to_uppercase())));
+    let facts = [
+        view.map(|span| format!("was in view {}", number(span))),
+        decided.map(|span| format!("had last decided {}", number(span))),
+        is(changing_view, "was changing its view", "was in a view"),
+        is(prepared, "had prepared a value", "had prepared nothing"),
+        is(locked, "was locked", "was not locked"),
+        (!waiting.is_empty()).then(|| format!("waited for {kinds}")),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    if facts.is_empty() { format!("{who} was there") } else { format!("{who} {}", and(facts)) }
 }

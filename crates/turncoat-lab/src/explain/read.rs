@@ -22,7 +22,7 @@ pub(super) struct Run {
     pub(super) names: Names,
     /// The violation that the story is about, if there is one.
     pub(super) violation: Option<Violation>,
-    /// The part that repeats for ever, where that is proved.
+    /// The part that repeats forever, where that is proved.
     pub(super) lap: Option<Lap>,
 }
 

@@ -59,8 +59,7 @@ impl Run {
                 Some(first) => format!("{} had: {}.", and(others.iter().map(|d| d.seat)), first.value),
                 None => "Nobody had.".to_owned(),
             };
-            let text =
-                format!("{} comes before it, and {seat} had not decided that one. {had}", capitalised(&slot));
+            let text = format!("{seat} had not decided {slot}, which comes before it. {had}");
             let mut claims: Vec<Claim> = others.iter().map(|d| claim(d)).collect();
             claims.push(Claim::Undecided(seat, Some(next), decision.step));
             lines.push(Line::new(text, claims));
@@ -107,9 +106,9 @@ impl Run {
         let asked: Vec<String> =
             self.recording.requests.iter().map(|request| self.names.request(request)).collect();
         if asked.is_empty() {
-            lines.push("Nobody had asked for anything.".to_owned().into());
+            lines.push("Nothing had been requested.".to_owned().into());
         } else {
-            lines.push(format!("Only {} had been asked for.", and(asked)).into());
+            lines.push(format!("Only {} had been requested.", and(asked)).into());
         }
         lines
     }
@@ -136,7 +135,7 @@ impl Run {
         let last = self.recording.copies.iter().find(|copy| received(copy) == Some(violation.step));
         let straw = last.map(|copy| {
             let lie = match (&copy.lie, self.lie(copy)) {
-                (Some(Falsehood::Garbage), _) => " It had been garbled on its way.".to_owned(),
+                (Some(Falsehood::Garbage), _) => " It had been garbled in transit.".to_owned(),
                 (_, Some(lie)) => format!(" It was a lie: {lie}."),
                 (_, None) => String::new(),
             };
@@ -149,7 +148,7 @@ impl Run {
                 format!(" {view} is led by {}, not by {}.", self.leader(key.view), copy.src)
             });
             let text = format!(
-                "At step {} {} received {} of {}.{lie}{}",
+                "At step {} {} received {} from {}.{lie}{}",
                 violation.step,
                 copy.dst,
                 self.names.short(&copy.text),
@@ -164,7 +163,7 @@ impl Run {
             Some(Falsehood::Changed(changes)) => changes.iter().find(empty),
             _ => None,
         };
-        let empty = empty.map_or_else(String::new, |change| format!(" What is empty is {}.", change.field));
+        let empty = empty.map_or_else(String::new, |change| format!(" The empty field is {}.", change.field));
         lines.push(format!("Then {}.{empty}", self.detail(violation)).into());
         // Who receives the same next fares no better.
         let same = |copy: &&SentCopy| {
@@ -174,7 +173,7 @@ impl Run {
         let next: Vec<&SentCopy> = self.recording.copies.iter().filter(same).collect();
         lines.extend((!next.is_empty()).then(|| {
             let text =
-                format!("The same message was on its way to {}.", and(next.iter().map(|copy| copy.dst)));
+                format!("The same message was in flight to {}.", and(next.iter().map(|copy| copy.dst)));
             Line::new(text, each(next.iter().copied(), Claim::Sent))
         }));
         lines

@@ -21,7 +21,7 @@ pub(super) const WIDTH: usize = 100;
 pub struct Section {
     /// What it is about.
     pub title: String,
-    /// What there is to say, a paragraph each.
+    /// Its paragraphs.
     pub lines: Vec<String>,
 }
 
@@ -204,15 +204,15 @@ impl Run {
         let clients = match cluster.clients {
             _ if !self.has_clients() => String::new(),
             0 => String::new(),
-            1 => ", c0 is the client".to_owned(),
-            2 => ", c0 and c1 are the clients".to_owned(),
-            n => format!(", c0 to c{} are the clients", n - 1),
+            1 => "; c0 is the client".to_owned(),
+            2 => "; c0 and c1 are the clients".to_owned(),
+            n => format!("; c0 to c{} are the clients", n - 1),
         };
         let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
         let mut lines = vec![format!(
-            "p0 to p{} are the replicas{clients}. A step is one event: a message is handed over, or a timer fires. \
-             A {} is a place in the log; a replica decides it when it executes a value there, which it should do once \
-             and for good.{}",
+            "p0 to p{} are the replicas{clients}. A step is one event: a message is delivered, or a timer fires. A {} is \
+             a place in the log; a replica decides it when it executes a value there, which it should do once and for \
+             all.{}",
             cluster.n - 1,
             self.entry.slot,
             match (legend.is_empty(), legend.iter().any(|line| line.contains("(digest "))) {
@@ -233,7 +233,7 @@ impl Run {
         }
         let letters: Vec<String> =
             letters.iter().map(|(letter, means)| format!("{letter} is {means}")).collect();
-        lines.extend((!letters.is_empty()).then(|| format!("In messages {}.", letters.join("; "))));
+        lines.extend((!letters.is_empty()).then(|| format!("In messages, {}.", letters.join("; "))));
         lines
     }
 
@@ -276,7 +276,7 @@ impl Run {
         )];
         if self.scenario.adversary.crash_on_garbage {
             lines.push(
-                "By the scenario's key adversary.crash-on-garbage nodes crash on bytes that do not decode."
+                "The scenario sets adversary.crash-on-garbage: nodes crash on bytes that do not decode."
                     .to_owned(),
             );
         }
@@ -288,7 +288,7 @@ impl Run {
         let others = self.outcome.violations.iter().filter(|other| Some(*other) != self.violation.as_ref());
         let (now, later): (Vec<&Violation>, Vec<&Violation>) =
             others.partition(|v| v.step <= self.last_step());
-        for (title, others) in [("Violated too", now), ("Violated later", later)] {
+        for (title, others) in [("Also violated", now), ("Violated later", later)] {
             let words = others.iter().map(|v| {
                 let unasked =
                     if v.property == Property::Termination { self.unasked() } else { String::new() };
@@ -363,7 +363,7 @@ impl Run {
             }
             Property::Termination => {
                 let end = self.unanswered().into_iter().chain(self.waiting()).collect();
-                vec![Part::new("Where it stands still", self.standstill()), Part::new("At the end", end)]
+                vec![Part::new("Where progress stops", self.standstill()), Part::new("At the end", end)]
             }
             Property::Integrity => vec![Part::new("Why", self.integrity(violation))],
             Property::Validity => vec![Part::new("Why", self.invented(violation))],

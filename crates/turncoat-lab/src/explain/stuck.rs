@@ -22,7 +22,7 @@ impl Run {
             .find(|event| matches!(&event.what, What::Note { seat: None, text } if text.contains("calm")));
         if let Some(calm) = calm {
             let text = format!(
-                "From step {} on the network is calm: what correct nodes send arrives within the bound that the network promises.",
+                "From step {} on the network is calm: messages of correct nodes arrive within the bound that the network promises.",
                 calm.step
             );
             lines.push(text.into());
@@ -59,7 +59,7 @@ impl Run {
         lines
     }
 
-    /// The part of the run that repeats for ever, where that is proved.
+    /// The part of the run that repeats forever, where that is proved.
     pub(super) fn loops(&self) -> Option<Line> {
         let Lap { from, to, views } = self.lap?;
         let later = match views {
@@ -67,8 +67,8 @@ impl Run {
             views => format!(", {} later each time", count(views as usize, "view", "views")),
         };
         let text = format!(
-            "The run goes in a circle: the state after step {to} is that after step {from}{later}, and nothing is decided \
-             in between. So nothing ever will be."
+            "The run is in a loop: the state after step {to} is that after step {from}{later}, and nothing is decided in \
+             between. So nothing ever will be."
         );
         Some(Line::new(text, vec![Claim::Loop(from, to)]))
     }
@@ -134,10 +134,7 @@ impl Run {
                 None => (String::new(), Vec::new()),
             };
             let mut line = heard.map(|heard| {
-                format!(
-                    "- {seat} lags behind others.{lost} About {} it heard {heard}{more}.",
-                    self.slot(next)
-                )
+                format!("- {seat} lags behind.{lost} About {} it heard {heard}{more}.", self.slot(next))
             });
             line.claims.extend(claims);
             line
@@ -160,7 +157,7 @@ impl Run {
             let lost = Box::new(copy.clone());
             let claim = if how == "lost" { Claim::Lost(lost) } else { Claim::Withheld(lost) };
             let text =
-                format!("It never got {} of {}, which was {how}.", self.names.short(&copy.text), copy.src);
+                format!("It never got {} from {}, which was {how}.", self.names.short(&copy.text), copy.src);
             Line::new(text, vec![claim])
         })
     }
@@ -199,8 +196,8 @@ impl Run {
                 }
             }
             let line = |(words, seats, claims): (String, Vec<SeatName>, Vec<Claim>)| {
-                let waits = if seats.len() == 1 { "waits" } else { "wait" };
-                Line::new(format!("In the end {} {waits} for {words}.", and(&seats)), claims)
+                let waits = if seats.len() == 1 { "is" } else { "are" };
+                Line::new(format!("At the end {} {waits} waiting for {words}.", and(&seats)), claims)
             };
             lines.into_iter().map(line).collect::<Vec<_>>()
         };
@@ -277,10 +274,11 @@ impl Run {
             and(lost.map(|copy| copy.src))
         };
         let mut words = String::new();
-        for (loss, what) in [(Loss::Withheld, "was withheld"), (Loss::Network, "was lost")] {
+        for (loss, what) in [(Loss::Withheld, "withheld"), (Loss::Network, "lost")] {
             let senders = by(loss);
             if senders != "nobody" {
-                words.push_str(&format!("; that of {senders} {what}"));
+                let was = if senders.contains(" and ") { "those of {} were" } else { "that of {} was" };
+                words.push_str(&format!("; {} {what}", was.replace("{}", &senders)));
             }
         }
         words
@@ -322,8 +320,8 @@ impl Run {
         let later = self.unasked();
         match open.len() {
             0 => format!("No request is unanswered{later}."),
-            _ if left > 0 => format!("Without a result: {}; {left} more{later}.", and(open)),
-            _ => format!("Without a result: {}{later}.", and(open)),
+            _ if left > 0 => format!("Requests without a result: {}; {left} more{later}.", and(open)),
+            _ => format!("Requests without a result: {}{later}.", and(open)),
         }
     }
 }

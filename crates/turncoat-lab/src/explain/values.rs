@@ -103,7 +103,7 @@ impl Names {
             let digest = if *digested { format!(" (digest {})", texts[0]) } else { String::new() };
             match made_up_by {
                 Some(liar) if liar.node == *client => format!("{name} = \"{op}\", made up by {liar}{digest}"),
-                Some(liar) => format!("{name} = \"{op}\", made up by {liar} in the name of {client}{digest}"),
+                Some(liar) => format!("{name} = {}, \"{op}\", made up by {liar}{digest}", request.name()),
                 None => format!("{name} = {}, \"{op}\"{digest}", request.name()),
             }
         };

@@ -5,7 +5,7 @@ use turncoat_core::record::SentCopy;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Poll, Run, received};
-use crate::words::and;
+use crate::words::{and, capitalised};
 
 /// How a later view took another value than the one decided before.
 pub(super) struct Succession<'a> {
@@ -59,7 +59,7 @@ impl Run {
         let leads = self.leads(sender.node, *view);
         let named = self.view(*view);
         let mut lines = vec![Line::new(
-            format!("{new} came into {named} by {sender}, {leads}: step {}, {message}.", proposal.sent),
+            format!("{new} entered {named} through {sender}, {leads}: step {}, {message}.", proposal.sent),
             each([*proposal], Claim::Sent),
         )];
         if let Some(kind) = told.first().map(|copy| copy.kind.to_uppercase()) {
@@ -73,14 +73,14 @@ impl Run {
                     claims => format!("names {}", and(claims)),
                 };
                 let lie = if copy.lie.is_some() { ", a lie," } else { "" };
-                format!("that of {}{lie} {named}", copy.src)
+                format!("that from {}{lie} {named}", copy.src)
             });
             let words: Vec<String> = words.collect();
             let known = told.iter().any(|copy| self.named(copy).contains(&old.as_str()));
             let text = format!(
-                "From {kind}s a new leader learns what may have been decided before. {sender} went by these: {}.{}{}",
+                "A new leader learns from {kind}s what may have been decided before. {sender} relied on these: {}.{}{}",
                 words.join("; "),
-                if known { String::new() } else { format!(" None of them tells of {old}.") },
+                if known { String::new() } else { format!(" None of them mentions {old}.") },
                 match self.higher(succession) {
                     Some((copy, claimed, _)) => {
                         let begun = if claimed < view.0 {
@@ -90,7 +90,7 @@ impl Run {
                         };
                         let claimed = self.view(View(claimed));
                         format!(
-                            " That of {} claims {new} for {claimed}, which is later than any claim for {old}.{begun}",
+                            " That from {} claims {new} for {claimed}, which is later than any claim for {old}.{begun}",
                             copy.src
                         )
                     }
@@ -145,21 +145,22 @@ impl Run {
         let kind = told.first().map_or_else(String::new, |copy| copy.kind.to_uppercase());
         let why = match (told.is_empty(), tells.is_empty(), self.higher(succession)) {
             (true, ..) => String::new(),
-            (_, true, _) => format!(": none of the {kind}s that it went by tells of {old}"),
+            (_, true, _) => format!(": none of the {kind}s that it relied on mentions {old}"),
             (.., Some((copy, view, lower))) => {
                 let lie = if copy.lie.is_some() { ", a lie," } else { "" };
                 format!(
-                    ": the {kind} of {}{lie} claims {new} for {}, the others claim {old} for {} only",
+                    ": the {kind} from {}{lie} claims {new} for {}, the others claim {old} for {} only",
                     copy.src,
                     self.view(View(view)),
                     self.view(View(lower))
                 )
             }
-            _ => format!(", though it had {kind}s of {} that tell of {old}", and(&tells)),
+            _ => format!(", although it had {kind}s from {} that mention {old}", and(&tells)),
         };
         let leader = proposal.src;
         let (within, view) = (self.within(*slot), self.during(*view));
         let claims = each(told.iter().copied().chain([*proposal]), Claim::Sent);
-        Line::new(format!("{old} was decided {within}; {view} {leader} proposed {new} there{why}."), claims)
+        let view = capitalised(&view);
+        Line::new(format!("{old} was decided {within}. {view} {leader} proposed {new} there{why}."), claims)
     }
 }

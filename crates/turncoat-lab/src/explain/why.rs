@@ -9,7 +9,7 @@ use turncoat_core::record::SentCopy;
 
 use super::claim::{Claim, Line, each};
 use super::read::{Decision, Poll, Run, received};
-use crate::words::{and, count};
+use crate::words::{and, count, often};
 
 impl Run {
     /// The quorums of two decisions that differ, and how that can be.
@@ -123,7 +123,7 @@ impl Run {
         let certificate = matches!(grounds, Grounds::Certificate(_));
         let when = heard.filter(|_| certificate).map_or_else(String::new, |copy| {
             claims.push(Claim::Received(Box::new(copy.clone()), step));
-            format!(", when it received {} of {}", self.names.short(&copy.text), copy.src)
+            format!(", when it received {} from {}", self.names.short(&copy.text), copy.src)
         });
         let why = self.grounds(decision, &mut claims);
         Line::new(format!("At step {step} {seat} decided {value} {within}{when}{why}."), claims)
@@ -140,7 +140,7 @@ impl Run {
                 Subject::Upto(slot) => format!(" for all up to {}", self.slot(slot)),
                 Subject::Block(id) => format!(" for {}, which extends it", self.names.value(id)),
             };
-            format!("the {}s of {}{view}{about}", ballot.kind.to_uppercase(), voters())
+            format!("{}s from {}{view}{about}", ballot.kind.to_uppercase(), voters())
         };
         match decision.grounds {
             Grounds::Unknown => String::new(),
@@ -196,7 +196,7 @@ impl Run {
             let voters = count(voters.len(), "replica", "replicas");
             let again = self.repeated(poll);
             Line::new(
-                format!("{seat} had the votes of {voters} only{again}; a quorum is {quorum} of {n}."),
+                format!("{seat} had votes from only {voters}{again}; a quorum is {quorum} of {n}."),
                 claims,
             )
         })
@@ -257,7 +257,7 @@ impl Run {
         let repeated = poll.votes.iter().filter(|(voter, votes)| votes.len() > 1 && *voter != seat.node);
         let repeated = repeated.map(|(voter, votes)| {
             let steps = votes.iter().filter_map(|copy| received(copy));
-            format!(" (that of {voter} came {} times, at steps {})", votes.len(), and(steps))
+            format!(" ({voter}'s came {}, at steps {})", often(votes.len()), and(steps))
         });
         repeated.collect()
     }
@@ -347,7 +347,7 @@ impl Run {
         (heard && first.text == second.text && self.names.within(&first.text).is_empty()).then(|| {
             Line::new(
                 format!(
-                    "The votes do not tell {} from {}: those for either read {}.",
+                    "The votes do not distinguish {} from {}: votes for either read {}.",
                     one.decision.value,
                     two.decision.value,
                     self.names.short(&first.text)
@@ -378,7 +378,7 @@ impl Run {
             if let Some(other) = seen.iter().find(differs) {
                 let words = |copy: &SentCopy| format!("{} sent {}", copy.src, self.names.short(&copy.text));
                 let text = format!(
-                    "Correct replicas part at step {}: {}, where {} (step {}).",
+                    "Correct replicas diverge at step {}: {}, while {} (step {}).",
                     copy.sent,
                     words(copy),
                     words(other),

@@ -1,4 +1,4 @@
-//! Checks that a part of a run repeats for ever, and that the protocol is to blame.
+//! Checks that a part of a run repeats forever, and that the protocol is to blame.
 //!
 //! The run is made again. At the two ends of the part the worlds must be the same but for names and numbers; between
 //! them nothing may be decided although something is asked for, every correct replica must act, messages between
@@ -17,8 +17,9 @@ use turncoat_core::sim::Moment;
 use turncoat_core::tokens::Token;
 
 use super::NEAR;
+use crate::words::count;
 
-/// What is proved: the part repeats for ever, each time so much later.
+/// What is proved: the part repeats forever, each time so much later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Proof {
     /// What it takes.
@@ -114,7 +115,7 @@ impl Watched {
     }
 }
 
-/// Whether a part of a run repeats for ever, nothing is decided in it, and it takes what it says.
+/// Whether a part of a run repeats forever, nothing is decided in it, and it takes what it says.
 ///
 /// # Errors
 /// If the scenario cannot run.
@@ -130,7 +131,7 @@ pub fn check(
     }))
 }
 
-/// Whether the part of a run after one event up to another repeats for ever, and what it takes.
+/// Whether the part of a run after one event up to another repeats forever, and what it takes.
 ///
 /// # Errors
 /// If the scenario cannot run.
@@ -161,7 +162,7 @@ fn judge(
     same(&before.world, &after.world, watched.period.into())?;
     let progress = [
         (after.commits > before.commits, "something is decided in it"),
-        (after.done, "all that was asked for is done"),
+        (after.done, "every request is done"),
         (after.time == before.time, "no time passes in it"),
     ];
     if let Some((_, words)) = progress.into_iter().find(|(found, _)| *found) {
@@ -184,7 +185,10 @@ fn judge(
     };
     let bound = scenario.network.bound.unwrap_or(usual).0;
     if segment.slowest > bound {
-        return weak(format!("a message takes {} ticks, and the bound is {bound}", segment.slowest));
+        return weak(format!(
+            "a message takes {}, and the bound is {bound}",
+            count(segment.slowest as usize, "tick", "ticks")
+        ));
     }
     if let Some(fault) =
         scenario.adversary.faults.iter().find(|fault| !segment.settled(fault, watched.period.into()))
@@ -194,7 +198,10 @@ fn judge(
     let together = watched.together.values().map(|(first, last)| last.0 - first.0).max().unwrap_or_default();
     let enough = watched.view_delays * bound;
     if together < enough {
-        return weak(format!("correct replicas are together for {together} ticks, and need {enough}"));
+        return weak(format!(
+            "correct replicas are together for {}, and need {enough}",
+            count(together as usize, "tick", "ticks")
+        ));
     }
     let two_faced = scenario.adversary.faults.iter().any(|fault| matches!(fault.effect, Effect::Persona(_)));
     let benign = segment.uniform == Some(usual.0) && !segment.meddled && !two_faced;

@@ -1,4 +1,4 @@
-//! Looks for a part of a run that repeats for ever.
+//! Looks for a part of a run that repeats forever.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,9 +21,9 @@ pub enum Verdict {
     Terminates,
     /// Nothing is left to happen, and something is undone.
     Deadlock,
-    /// A part of it repeats for ever.
+    /// A part of it repeats forever.
     Lasso(Lasso, Proof),
-    /// What comes after one event up to another repeats for ever, but what the protocol asks for to terminate is not given.
+    /// What comes after one event up to another repeats forever, but what the protocol asks for to terminate is not given.
     TooWeak(u64, u64, Flaw),
     /// Nobody knows.
     Unresolved {

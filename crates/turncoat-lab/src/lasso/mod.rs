@@ -1,8 +1,8 @@
 //! Proofs that a run does not terminate.
 //!
-//! Once the network is calm and nothing is left to chance, the world of a moment decides all that comes after it. If the
-//! world comes back, but for the names of blocks and the numbers of views, heights and requests, and nothing was decided
-//! meanwhile, then nothing is ever decided: the part between the two moments repeats for ever.
+//! Once the network is calm and nothing is random any more, the present state determines all that follows. If a state recurs,
+//! up to a renaming of blocks and a renumbering of views, heights and requests, and nothing was decided in between, then
+//! nothing will ever be decided: the part between the two moments repeats forever.
 //!
 //! [`find`] looks for such a part, and [`prove`] says whether it is one, and what it takes. They share no code: what is
 //! found is not believed because it was found. Both rest on what a protocol tells as the *essence* of its nodes, and on

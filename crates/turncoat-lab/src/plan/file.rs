@@ -69,7 +69,7 @@ impl Results {
         plan: &Plan,
         shard: usize,
         ended: bool,
-        spell: Spell,
+        spell: &Spell,
     ) -> io::Result<PathBuf> {
         let Self { scribe, rows, runs } = self;
         let glossary = postcard::to_stdvec(&scribe.glossary).map_err(io::Error::other)?;
@@ -88,7 +88,7 @@ impl Results {
         bytes.extend(rows);
         bytes.extend(glossary);
         let name = format!("{shard:06}-{}{SUFFIX}", digest(&bytes));
-        bytes.extend(serde_json::to_vec(&spell)?);
+        bytes.extend(serde_json::to_vec(spell)?);
         bytes.push(b'\n');
         let path = folder.join(name);
         files::write_whole(&path, &bytes)?;
@@ -113,10 +113,10 @@ pub enum Damage {
     #[error("it cannot be read: {0}")]
     Unreadable(#[from] io::Error),
     /// It is none of ours.
-    #[error("it is no file of a shard")]
+    #[error("it is not a shard file")]
     Foreign,
     /// A newer program wrote it.
-    #[error("its version is {0}, and this turncoat knows {FORMAT}")]
+    #[error("its version is {0}, and this turncoat reads {FORMAT}")]
     Version(u32),
     /// Its content is not what was written.
     #[error("it is damaged, cut off or renamed: its content is not what its name says")]

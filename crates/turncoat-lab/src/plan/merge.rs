@@ -32,8 +32,8 @@ pub enum MergeError {
     Store(#[from] StoreError),
     /// Two results of one shard.
     #[error(
-        "{} and {} are results of the same runs, and differ {at}. Look for clocks, random numbers, addresses, hash maps and \
-         statics in the protocol's code, or for a machine that is broken",
+        "{} and {} are results of the same runs but differ {at}. Look for clocks, random numbers, addresses, hash maps and \
+         statics in the protocol's code, or for a faulty machine",
         one.display(), other.display()
     )]
     Differ {
@@ -93,7 +93,7 @@ pub fn merge(folder: &Folder, store: &mut Store, check: &mut Rows<'_>) -> Result
                 let known = place.stored.saturating_sub(part.from);
                 if known < shard.header.runs {
                     let rows = shard.rows().skip(known as usize);
-                    store.append(place, rows, &shard.glossary, shard.spell)?;
+                    store.append(place, rows, &shard.glossary, &shard.spell)?;
                     place.stored = part.from + shard.header.runs;
                     merged.new += 1;
                 }

@@ -1,9 +1,9 @@
 //! Campaigns for many machines: a plan cuts them into shards, a shard's results are a file, and the files of a folder become a
 //! store.
 //!
-//! Run `i` of a campaign is a function of the program, the campaign and `i`. So whoever can start a program with a number can
-//! run a shard, on any machine, in any order, twice if need be, and what comes of it is one and the same. Nothing here talks to
-//! a cluster.
+//! Run `i` of a campaign is a function of the program, the campaign and `i`. So anything that can start a program with a number can
+//! run a shard, on any machine, in any order, twice if need be, and the result is always the same. Nothing here talks to a
+//! cluster.
 
 mod file;
 mod folder;
@@ -122,8 +122,8 @@ impl Part {
 pub enum PlanError {
     /// A strategy that learns, in pieces.
     #[error(
-        "{strategy} learns from its runs, so that none can be run without those before it: its campaign of {runs} runs is \
-         one shard, and cannot be cut into shards of {most}"
+        "{strategy} learns from its runs, so none can run without those before it: its campaign of {runs} runs is one \
+         shard and cannot be split into shards of {most}"
     )]
     Learns {
         /// The strategy.
@@ -137,10 +137,10 @@ pub enum PlanError {
     #[error("a plan has at most {SHARDS} shards, not {0}: give each shard more runs (--shard-runs)")]
     TooMany(u64),
     /// A text that is no plan.
-    #[error("it is no plan: {0}")]
+    #[error("it is not a plan: {0}")]
     Unreadable(String),
     /// A plan of another version.
-    #[error("its version is {0}, and this turncoat knows {SCHEMA}")]
+    #[error("its version is {0}, and this turncoat reads {SCHEMA}")]
     Version(u32),
 }
 

@@ -8,6 +8,7 @@ use super::{BestTwo, Row, Share};
 use crate::stats::{
     A12, Arm, Comparison, Estimate, LEVEL, Rate, Trial, Unit, UnitError, compare, holm, log_rank,
 };
+use crate::words::count;
 
 /// How a row compares with the baseline of its table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -37,11 +38,14 @@ pub enum Versus {
 /// Why work until the first hit cannot be told.
 pub(super) fn trials_refused(row: &Row, trials: &Trials) -> Option<String> {
     match (row.learns, trials.by_run.len()) {
-        (_, count) if count >= 2 && (row.learns || trials.length() >= 2) => None,
+        (_, trials_found) if trials_found >= 2 && (row.learns || trials.length() >= 2) => None,
         (true, _) => {
             Unit::Run.check(&arm(row, row.success.hits, row.success.of)).err().map(|error| error.to_string())
         }
-        (false, _) => Some(format!("{} runs are too few to be cut into trials", row.runs)),
+        (false, _) => Some(format!(
+            "{} too few to be split into trials",
+            count(row.runs as usize, "run is", "runs are")
+        )),
     }
 }
 

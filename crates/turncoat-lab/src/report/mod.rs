@@ -174,6 +174,12 @@ pub struct Source {
     pub wanted: Option<u64>,
     /// The version of turncoat.
     pub version: String,
+    /// The day on which its last run was stored, in UTC; none if an older turncoat did not note it.
+    #[serde(default)]
+    pub date: Option<String>,
+    /// The commands that stored its runs, each once.
+    #[serde(default)]
+    pub commands: Vec<String>,
 }
 
 impl Report {

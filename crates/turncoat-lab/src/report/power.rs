@@ -8,7 +8,7 @@ use crate::stats::Demand;
 /// The rates of the baseline for which it is said.
 pub(super) const RATES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.5];
 
-/// What so many runs on either side can show: with 80 % probability, at a level of 95 %.
+/// What this many runs on either side can show: with 80 % probability, at a level of 95 %.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Power {
     /// Runs of each of the two.

@@ -18,10 +18,10 @@ pub enum ReportError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nobody can count this.
+    /// No such target.
     #[error("{0}, any, bug:ID")]
     NoTarget(String),
-    /// No table has the row that the others shall be compared with.
+    /// No table has the row to compare the others with.
     #[error("no row `{name}`")]
     NoBaseline {
         /// The name.
@@ -103,14 +103,15 @@ impl Campaign {
     pub(super) fn all(store: &Connection) -> rusqlite::Result<Vec<Self>> {
         let mut query = store.prepare(
             "SELECT id, key, seed, experiment, variant, row, wanted, version, target, protocol, strategy, \
-             params, base, learns, (SELECT coalesce(max(run) + 1, 0) FROM runs WHERE campaign = id) FROM campaigns \
-             ORDER BY id",
+             params, base, learns, (SELECT coalesce(max(run) + 1, 0) FROM runs WHERE campaign = id), \
+             (SELECT date(max(ended), 'unixepoch') FROM spells WHERE campaign = id) FROM campaigns ORDER BY id",
         )?;
         let mut rows = query.query([])?;
         let mut campaigns = Vec::new();
         while let Some(row) = rows.next()? {
-            let campaign = Self::of(row)?;
+            let mut campaign = Self::of(row)?;
             if campaign.source.runs > 0 {
+                campaign.source.commands = commands(store, campaign.source.id)?;
                 campaigns.push(campaign);
             }
         }
@@ -131,6 +132,8 @@ impl Campaign {
                 wanted: row.get::<_, Option<i64>>(6)?.map(|_| whole(row, 6)).transpose()?,
                 version: row.get(7)?,
                 runs: whole(row, 14)?,
+                date: row.get(15)?,
+                commands: Vec::new(),
             },
             target: row.get(8)?,
             protocol: row.get(9)?,
@@ -140,6 +143,14 @@ impl Campaign {
             learns: row.get(13)?,
         })
     }
+}
+
+/// The commands that stored runs of a campaign, in their order.
+fn commands(store: &Connection, campaign: i64) -> rusqlite::Result<Vec<String>> {
+    let mut query = store.prepare_cached(
+        "SELECT command FROM spells WHERE campaign = ?1 AND command IS NOT NULL GROUP BY command ORDER BY min(first)",
+    )?;
+    query.query_map([campaign], |row| row.get(0))?.collect()
 }
 
 impl Target {

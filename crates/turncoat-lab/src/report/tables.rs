@@ -98,7 +98,7 @@ impl Plan {
         let Campaign { source, .. } = campaign;
         let name = match twin {
             // Runs that picked the best parameters, and runs of the best that had no part in it.
-            Some(_) if self.experiment == TUNE => format!("{} on draws of its own", source.row),
+            Some(_) if self.experiment == TUNE => format!("{} on fresh seeds", source.row),
             Some(group) => return group.campaigns.push(campaign.clone()),
             None => source.row.clone(),
         };

@@ -19,15 +19,16 @@ pub(super) fn sentences(table: &Table) -> Vec<String> {
     }
     if let (TUNE, Some(first)) = (table.experiment.as_str(), sentences.first_mut()) {
         first.push_str(
-            " Take care: these runs picked the best of many, which was lucky too; its rate is the one on draws of its own.",
+            " Caution: these runs picked the best of many parameters, so its rate here is too high; the rate to quote is the one on \
+             fresh seeds.",
         );
     }
     let early: u64 = table.rows.iter().map(|row| row.early).sum();
     if early > 0 {
         let campaigns: u64 = table.rows.iter().map(|row| row.campaigns).sum();
         sentences.push(format!(
-            "Take care: {early} of {campaigns} campaigns ended before the runs that were asked for. Where a find ended \
-             them, the rate is too high; `--until never` runs them all."
+            "Caution: {early} of {campaigns} campaigns ended before all runs were done. If a find ended them, the rate is \
+             too high; `--until never` does all runs."
         ));
     }
     let mut refusals: Vec<String> = table
@@ -102,14 +103,14 @@ fn best(table: &Table) -> Option<String> {
         None => [often(best), often(baseline)],
     };
     let chance = match holm <= ALPHA {
-        true => "such a difference by chance alone",
-        false => "a difference like this may well be chance",
+        true => "the difference is significant",
+        false => "the difference may be chance",
     };
-    let test = format!("{chance}: p {} (Fisher, Holm-corrected)", p_value::related(holm));
+    let test = format!("{chance}, p {} (Fisher, Holm-corrected)", p_value::related(holm));
     Some(if odds_ratio.value > 1.0 {
         format!("{best_name} finds {thing} {first}, {baseline_name} {second}; {test}.")
     } else if best.hits == 0 {
-        format!("{baseline_name} finds {thing} {second}, no other row finds it; {test}.")
+        format!("{baseline_name} finds {thing} {second}, and no other row does; {test}.")
     } else {
         format!(
             "{baseline_name} finds {thing} {second}; of the others {best_name} is the best, {first}; {test}."
@@ -179,7 +180,7 @@ fn others(table: &Table) -> Option<String> {
 fn control(table: &Table) -> Option<String> {
     let row = table.rows.iter().find(|row| row.strategy == "none" && row.hits > 0)?;
     Some(format!(
-        "Without any fault ({}) it is {} of {} runs: as much of the above needs no adversary.",
+        "Without any fault ({}), {} of {} runs show it: that share needs no adversary.",
         quoted(&row.name),
         count(row.hits),
         count(row.runs)

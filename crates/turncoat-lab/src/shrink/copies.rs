@@ -51,7 +51,7 @@ impl<'a> Copies<'a> {
 }
 
 impl Row<'_> {
-    /// Whether it never was under way.
+    /// Whether it was never in flight.
     pub(super) const fn lost_at_once(&self) -> bool {
         matches!(self.copy.arrival, Arrival::Lost { step, .. } if step == self.copy.sent)
     }

@@ -7,6 +7,7 @@ use turncoat_core::scenario::Seed;
 
 use super::Shrinker;
 use super::copies::{Copies, Row};
+use crate::words::count;
 
 /// Messages lost by chance that get a fault each.
 const LOSSES: usize = 200;
@@ -72,7 +73,7 @@ impl Shrinker<'_> {
     /// What is lost with a probability, or has a bit flipped, becomes one fault for each message: by its number, or by the
     /// step at which it was sent.
     fn name_losses(&mut self) {
-        let flip = |fault: &Fault| matches!(fault.effect, Effect::Flip(_));
+        let flip = |fault: &Fault| matches!(fault.effect, Effect::Flip(_) | Effect::Garble(_));
         let chance =
             |fault: &Fault| (fault.effect == Effect::Drop || flip(fault)) && fault.when.permille.is_some();
         let Some(by_chance) = self.best.adversary.faults.iter().find(|fault| chance(fault)) else { return };
@@ -101,7 +102,9 @@ impl Shrinker<'_> {
                 let mut candidate = self.best.clone();
                 candidate.adversary.faults.retain(|fault| !chance(fault) || keep_chance && flip(fault));
                 candidate.adversary.faults.extend(named.iter().cloned());
-                let words = || format!("{} messages lost or changed by chance are named", named.len());
+                let words = || {
+                    format!("{} named that chance had chosen", count(named.len(), "fault is", "faults are"))
+                };
                 if self.attempt(candidate, words) {
                     return;
                 }

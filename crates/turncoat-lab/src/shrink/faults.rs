@@ -1,7 +1,7 @@
 //! Fewer faults, and narrower ones.
 
 use turncoat_core::fault::{
-    Edit, Effect, Fault, Form, Mutate, Names, Originate, Persona, RoundSource, Span, When,
+    Edit, Effect, Fault, Form, Mutate, Names, Originate, Persona, RoundSource, Span, When, WhenVitals,
 };
 use turncoat_core::ids::{NodeId, SeatName, Time};
 use turncoat_core::scenario::{Scenario, Seed};
@@ -66,7 +66,7 @@ impl Shrinker<'_> {
         };
         match &fault.effect {
             Effect::Hold => vec![with(Effect::Drop)],
-            Effect::Flip(_) => {
+            Effect::Flip(_) | Effect::Garble(_) => {
                 let table = (self.entry.mutations)();
                 let rows = fault.when.kind.0.iter().flat_map(|kind| table.find(kind));
                 let names = rows.map(|(kind, lie)| table.name(kind, lie));
@@ -189,6 +189,19 @@ impl Shrinker<'_> {
         with(&|when| (when.step, when.time) = (None, None));
         with(&|when| when.permille = None);
         with(&|when| when.times = None);
+        with(&|when| when.field.clear());
+        with(&|when| when.vitals.clear());
+        for name in when.field.keys().filter(|_| when.field.len() > 1) {
+            with(&|when| _ = when.field.remove(name));
+        }
+        for i in (0..when.vitals.len()).filter(|_| when.vitals.len() > 1) {
+            with(&|when| _ = when.vitals.remove(i));
+        }
+        for (i, vitals) in when.vitals.iter().enumerate() {
+            for fewer in fewer_vitals(vitals) {
+                with(&|when| when.vitals[i] = fewer.clone());
+            }
+        }
         with(&|when| when.any.clear());
         with(&|when| when.not = None);
         for kind in when.kind.0.iter().filter(|_| when.kind.0.len() > 1) {
@@ -209,6 +222,23 @@ impl Shrinker<'_> {
         }
         simpler
     }
+}
+
+/// A predicate over a node that leaves something out.
+fn fewer_vitals(vitals: &WhenVitals) -> Vec<WhenVitals> {
+    let mut fewer = Vec::new();
+    let mut with = |change: &dyn Fn(&mut WhenVitals)| {
+        let mut changed = vitals.clone();
+        change(&mut changed);
+        fewer.push(changed);
+    };
+    with(&|vitals| vitals.view = None);
+    with(&|vitals| vitals.decided = None);
+    with(&|vitals| vitals.changing_view = None);
+    with(&|vitals| vitals.prepared = None);
+    with(&|vitals| vitals.locked = None);
+    with(&|vitals| vitals.waiting = Names::default());
+    fewer
 }
 
 /// A face that fewer hear, or that believes something simpler.

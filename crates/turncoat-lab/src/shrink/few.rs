@@ -14,6 +14,7 @@ use turncoat_core::scenario::{SchedulerSpec, Seed};
 
 use super::copies::{Copies, Row};
 use super::{Shrinker, rank};
+use crate::words;
 
 /// Things of each sort that are tried.
 const OF_A_SORT: usize = 30;
@@ -46,7 +47,10 @@ impl Shrinker<'_> {
             candidate.scheduler = Arc::new(SchedulerSpec::default());
             candidate.adversary.faults = faults.into_iter().cloned().collect();
             let count = candidate.adversary.faults.len();
-            if self.executions > most || self.attempt(candidate, || format!("{count} faults do what all did"))
+            if self.executions > most
+                || self.attempt(candidate, || {
+                    format!("{} enough", words::count(count, "fault is", "faults are"))
+                })
             {
                 return;
             }

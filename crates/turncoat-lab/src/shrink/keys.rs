@@ -7,6 +7,7 @@ use turncoat_core::ids::NodeId;
 use turncoat_core::scenario::{Scenario, Seed};
 
 use super::Shrinker;
+use crate::words::count;
 
 /// Seeds that are tried instead of a larger one.
 pub(super) const SEEDS: u64 = 64;
@@ -32,7 +33,9 @@ impl Shrinker<'_> {
         for fewer in 1..requests.min(8) {
             let mut candidate = self.best.clone();
             Arc::make_mut(&mut candidate.workload).requests = fewer;
-            if self.attempt(candidate, || format!("{fewer} requests instead of {requests}")) {
+            if self.attempt(candidate, || {
+                format!("{} instead of {requests}", count(fewer as usize, "request", "requests"))
+            }) {
                 return;
             }
         }
@@ -43,7 +46,9 @@ impl Shrinker<'_> {
         for fewer in 0..clients.min(4) {
             let mut candidate = self.best.clone();
             Arc::make_mut(&mut candidate.cluster).clients = fewer;
-            if self.attempt(candidate, || format!("{fewer} clients instead of {clients}")) {
+            if self
+                .attempt(candidate, || format!("{} instead of {clients}", count(fewer, "client", "clients")))
+            {
                 break;
             }
         }
@@ -53,7 +58,7 @@ impl Shrinker<'_> {
             let cluster = Arc::make_mut(&mut candidate.cluster);
             let before = cluster.n;
             (cluster.n, cluster.f) = (n.max(1), f.min(cluster.f));
-            self.attempt(candidate, || format!("{n} replicas instead of {before}"));
+            self.attempt(candidate, || format!("{} instead of {before}", count(n, "replica", "replicas")));
         }
         let adversary = &self.best.adversary;
         let faulty: Vec<NodeId> = adversary.byzantine.or(adversary.twins).iter().collect();

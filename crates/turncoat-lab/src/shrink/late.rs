@@ -17,6 +17,7 @@ use super::Shrinker;
 use super::copies::{Copies, Row};
 use super::explicit::one_row;
 use super::order::{choices, up_to};
+use crate::words;
 
 /// Ticks that every message takes.
 const TICKS: u64 = 10;
@@ -67,8 +68,7 @@ impl Shrinker<'_> {
                 let mut candidate = self.with_faults(faults.chain(fires.iter().cloned()));
                 Arc::make_mut(&mut candidate.network).latency = Latency::Constant(Time(TICKS));
                 let count = candidate.adversary.faults.len();
-                let s = if count == 1 { "" } else { "s" };
-                let words = format!("{count} fault{s} instead of a script");
+                let words = format!("{} instead of a script", words::count(count, "fault", "faults"));
                 if count <= MOST && self.attempt_cut(candidate, words) {
                     return;
                 }

@@ -130,7 +130,7 @@ pub enum ShrinkError {
     #[error("it violates no property, so there is nothing to keep: give a scenario that does")]
     Holds,
     /// Something is violated, but not what the scenario expects.
-    #[error("it violates {found}, and no longer {expected}: `--keep any` is content with that")]
+    #[error("it violates {found} and no longer {expected}: `--keep any` accepts that")]
     Other {
         /// What it expects.
         expected: String,

@@ -106,7 +106,12 @@ impl Model {
 fn disturbs(fault: &Fault, adversary: &Adversary) -> bool {
     let honest = |node| !adversary.byzantine.contains(node);
     match &fault.effect {
-        Effect::Drop | Effect::Hold | Effect::Delay(_) | Effect::Duplicate(_) | Effect::Flip(_) => {
+        Effect::Drop
+        | Effect::Hold
+        | Effect::Delay(_)
+        | Effect::Duplicate(_)
+        | Effect::Flip(_)
+        | Effect::Garble(_) => {
             fault.when.from.is_empty() || fault.when.from.iter().any(|seat| honest(seat.node))
         }
         Effect::Partition(_) | Effect::Isolate(_) => true,

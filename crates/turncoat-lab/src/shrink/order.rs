@@ -12,6 +12,7 @@ use turncoat_core::schedule::Action;
 use super::Shrinker;
 use super::copies::Copies;
 use super::keys::SEEDS;
+use crate::words::count;
 
 impl Shrinker<'_> {
     /// Away from random schedulers and scripts, where the order does not matter.
@@ -31,7 +32,7 @@ impl Shrinker<'_> {
             let recording = self.record();
             let script = up_to(&recording.script, self.violation.step);
             self.attempt(self.best.scripted(script.to_vec()), || {
-                format!("a script of {} steps", script.len())
+                format!("a script of {}", count(script.len(), "step", "steps"))
             });
         }
     }
@@ -55,14 +56,15 @@ impl Shrinker<'_> {
         }
         let causes = causes(&self.record(), &self.violation);
         self.attempt(self.best.scripted(causes.to_vec()), || {
-            format!("{} steps are the causes", causes.len())
+            format!("only {} matter", count(causes.len(), "step", "steps"))
         });
         // What is in flight when a script ends is delivered in its usual order.
         let script = self.best.scheduler.script.clone();
         let mut length = 0;
         while length < script.len()
-            && !self
-                .attempt(self.best.scripted(script[..length].to_vec()), || format!("{length} steps suffice"))
+            && !self.attempt(self.best.scripted(script[..length].to_vec()), || {
+                format!("{} enough", count(length, "step is", "steps are"))
+            })
         {
             length += 1 + length / 50;
         }

@@ -33,7 +33,7 @@ impl Rank {
         let random = matches!(scenario.scheduler.name, SchedulerName::Sync | SchedulerName::Async);
         let moment = |fault: &&Fault| fault.when.step.is_some() || fault.when.time.is_some();
         let open = |fault: &&Fault| match &fault.effect {
-            Effect::Flip(_) | Effect::Mutate(Mutate::Drawn(_)) => true,
+            Effect::Flip(_) | Effect::Garble(_) | Effect::Mutate(Mutate::Drawn(_)) => true,
             Effect::Originate(originate) => originate.mint.as_deref() == Some("all"),
             _ => false,
         };
@@ -83,9 +83,12 @@ fn links(scenario: &Scenario, fault: &Fault) -> usize {
             among(&fault.when.from, scenario.adversary.byzantine.len()) * to * originate.to.len()
         }
         Effect::Persona(face) => face.to.len() + face.at_view_change.as_ref().unwrap_or(&face.to).len(),
-        Effect::Drop | Effect::Hold | Effect::Delay(_) | Effect::Duplicate(_) | Effect::Flip(_) => {
-            among(&fault.when.from, all) * to
-        }
+        Effect::Drop
+        | Effect::Hold
+        | Effect::Delay(_)
+        | Effect::Duplicate(_)
+        | Effect::Flip(_)
+        | Effect::Garble(_) => among(&fault.when.from, all) * to,
         Effect::Partition(blocks) => {
             let nodes: usize = blocks.iter().map(Vec::len).sum();
             blocks.iter().map(|block| block.len() * (nodes - block.len())).sum()

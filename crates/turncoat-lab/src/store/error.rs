@@ -31,10 +31,10 @@ impl Trouble<'_> {
         }
         let reason = match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process is using it. Wait for its end, or give another file"
+                "another process is using it. Wait for it to end, or give another file"
             }
             Some(ErrorCode::NotADatabase) => {
-                "it is no database, so turncoat did not write it. Give another file"
+                "it is not a database, so turncoat did not write it. Give another file"
             }
             Some(ErrorCode::DatabaseCorrupt) => {
                 "it is damaged: cut off, or overwritten. What is left can be saved with `sqlite3 FILE .recover`"

@@ -28,10 +28,14 @@ pub use write::Writer;
 const APPLICATION: i32 = 0x5455_524E;
 
 /// What makes a store of each version out of the one before. The version of a store is their number.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("outside.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("outside.sql"), include_str!("provenance.sql")];
 
 /// What makes a store of each version but the last readable as one of the next.
-const READINGS: &[&str] = &["CREATE TEMP VIEW violations AS SELECT *, NULL AS outside FROM main.violations"];
+const READINGS: &[&str] = &[
+    "CREATE TEMP VIEW violations AS SELECT *, NULL AS outside FROM main.violations",
+    "CREATE TEMP VIEW spells AS SELECT *, NULL AS ended, NULL AS command FROM main.spells",
+];
 
 /// Campaigns in a file.
 #[derive(Debug)]
@@ -89,13 +93,19 @@ pub struct Place {
     pub stored: u64,
 }
 
-/// How long somebody worked, by the clock on the wall, with how many threads.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+/// How long somebody worked, by the clock on the wall, with how many threads, until when and by which command.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spell {
     /// How long.
     pub seconds: f64,
     /// How many threads.
     pub jobs: usize,
+    /// When the work ended, in seconds since 1970; 0 if unknown.
+    #[serde(default)]
+    pub ended: u64,
+    /// The command, as people type it; empty if unknown.
+    #[serde(default)]
+    pub command: String,
 }
 
 impl Store {
@@ -154,11 +164,11 @@ impl Store {
                 match version <= known {
                     true => Ok(version),
                     false => Err(trouble.because(&format!(
-                        "a newer turncoat wrote it: its version is {version}, and this turncoat knows up to {known}"
+                        "a newer turncoat wrote it: its version is {version}, and this turncoat reads up to {known}"
                     ))),
                 }
             }
-            _ => Err(trouble.because("it is a database of something else than turncoat")),
+            _ => Err(trouble.because("it is the database of another program")),
         }
     }
 
@@ -230,7 +240,7 @@ impl Store {
     }
 
     /// Notes how long somebody worked on a campaign.
-    pub fn spell(&self, place: Place, runs: u64, spell: Spell) -> Result<(), StoreError> {
+    pub fn spell(&self, place: Place, runs: u64, spell: &Spell) -> Result<(), StoreError> {
         note(&self.db, place, runs, spell).map_err(|error| self.unwritable(&error))?;
         self.still_there()
     }
@@ -275,9 +285,18 @@ fn identity(path: &Path) -> Option<Identity> {
     path.exists().then_some((0, 0))
 }
 
-fn note(db: &Connection, place: Place, runs: u64, Spell { seconds, jobs }: Spell) -> rusqlite::Result<()> {
-    let row = params![place.id, place.stored as i64, runs as i64, seconds, jobs as i64];
-    db.execute("INSERT INTO spells VALUES (?1, ?2, ?3, ?4, ?5)", row).map(drop)
+fn note(db: &Connection, place: Place, runs: u64, spell: &Spell) -> rusqlite::Result<()> {
+    let Spell { seconds, jobs, ended, command } = spell;
+    let row = params![
+        place.id,
+        place.stored as i64,
+        runs as i64,
+        seconds,
+        *jobs as i64,
+        (*ended > 0).then_some(*ended as i64),
+        (!command.is_empty()).then_some(command),
+    ];
+    db.execute("INSERT INTO spells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", row).map(drop)
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {

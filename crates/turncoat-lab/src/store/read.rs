@@ -35,7 +35,7 @@ impl Store {
         Ok(())
     }
 
-    /// The words of the store by number. There are a few dozen; an outcome holds words that live for ever.
+    /// The words of the store by number. There are a few dozen; an outcome holds words that live forever.
     fn names(&self) -> rusqlite::Result<BTreeMap<i64, &'static str>> {
         let mut statement = self.db.prepare("SELECT id, name FROM names")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;

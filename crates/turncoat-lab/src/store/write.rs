@@ -60,7 +60,7 @@ impl Store {
         place: Place,
         rows: impl Iterator<Item = Row>,
         glossary: &Glossary,
-        spell: Spell,
+        spell: &Spell,
     ) -> Result<(), StoreError> {
         let add = || -> rusqlite::Result<()> {
             let all = self.db.transaction()?;

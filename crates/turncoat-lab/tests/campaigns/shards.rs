@@ -62,8 +62,8 @@ impl Cluster {
             true
         };
         campaign.run_part(self.plan.shards[shard].runs(), &mut keep, &mut |_| {}).expect("it runs");
-        let spell = Spell { seconds: 0.5, jobs: 1 };
-        results.publish(&self.folder, &self.plan, shard, ended, spell).expect("a file")
+        let spell = Spell { seconds: 0.5, jobs: 1, ended: 0, command: format!("turncoat shard {shard}") };
+        results.publish(&self.folder, &self.plan, shard, ended, &spell).expect("a file")
     }
 
     fn run(&self, shard: usize) -> PathBuf {
@@ -151,11 +151,11 @@ fn what_is_not_right_is_refused_by_name_and_its_shard_is_missing() {
         let mut other = bytes.clone();
         other[place] = other[place].wrapping_add(64);
         fs::write(&good, other).expect("it is written");
-        refused(&good, if place == 3 { "no file of a shard" } else { "damaged" });
+        refused(&good, if place == 3 { "not a shard file" } else { "damaged" });
     }
     for length in [0, 20, bytes.len() / 2, bytes.len() - 20] {
         fs::write(&good, &bytes[..length]).expect("it is written");
-        refused(&good, if length < 100 { "no file of a shard" } else { "damaged" });
+        refused(&good, if length < 100 { "not a shard file" } else { "damaged" });
     }
     fs::remove_file(&good).expect("it is there");
     for (other, words) in [

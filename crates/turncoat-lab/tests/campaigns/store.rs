@@ -164,7 +164,7 @@ fn a_file_of_somebody_else_is_left_alone() {
     let text = folder.path().join("notes.txt");
     fs::write(&text, "not a database, but long enough to be one: ".repeat(100)).expect("a file");
     let before = fs::read(&text).expect("a file");
-    assert!(error(&text).contains("it is no database"), "{}", error(&text));
+    assert!(error(&text).contains("it is not a database"), "{}", error(&text));
     assert_eq!(fs::read(&text).expect("a file"), before);
 
     let foreign = folder.path().join("foreign.db");
@@ -172,7 +172,7 @@ fn a_file_of_somebody_else_is_left_alone() {
     db.execute_batch("CREATE TABLE birds (name TEXT)").expect("a table");
     drop(db);
     let before = fs::read(&foreign).expect("a file");
-    assert!(error(&foreign).contains("a database of something else"), "{}", error(&foreign));
+    assert!(error(&foreign).contains("the database of another program"), "{}", error(&foreign));
     assert_eq!(fs::read(&foreign).expect("a file"), before);
     assert!(error(folder.path()).contains("it is a folder"), "{}", error(folder.path()));
     assert!(error(&folder.path().join("no/such.db")).contains("folder does not exist"));
@@ -204,6 +204,6 @@ fn a_store_that_was_cut_off_says_so() {
             resume(&store, place, &campaign, &mut |_| ()).map(drop)
         };
         let error = read().unwrap_err().to_string();
-        assert!(error.contains("it is damaged") || error.contains("it is no database"), "{left}: {error}");
+        assert!(error.contains("it is damaged") || error.contains("it is not a database"), "{left}: {error}");
     }
 }

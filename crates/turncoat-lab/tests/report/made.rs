@@ -94,7 +94,13 @@ impl Made {
             ];
             db.execute("INSERT INTO signatures VALUES (?1, 1, ?3, ?2, ?4, ?5)", row).expect("a kind");
         }
-        store.spell(place, runs, Spell { seconds: runs as f64 / 20_000.0, jobs: 1 }).expect("a spell");
+        let spell = Spell {
+            seconds: runs as f64 / 20_000.0,
+            jobs: 1,
+            ended: 1_760_000_000,
+            command: "turncoat suite run --db made.db".to_owned(),
+        };
+        store.spell(place, runs, &spell).expect("a spell");
     }
 }
 

@@ -33,7 +33,7 @@ fn rates_and_comparisons_are_those_of_the_counts() {
     assert_eq!(
         table.verdict[0],
         "byzzfuzz c=1 d=1 finds figure-2 in 6.0 % of runs (95 % interval 4.7 to 7.6), random in 2.0 % of runs (95 % \
-         interval 1.3 to 3.1); such a difference by chance alone: p < 0.001 (Fisher, Holm-corrected)."
+         interval 1.3 to 3.1); the difference is significant, p < 0.001 (Fisher, Holm-corrected)."
     );
 }
 
@@ -111,13 +111,33 @@ fn an_empty_store_has_an_empty_report() {
     turncoat_lab::report::html(&report).expect("a page");
 }
 
+/// Stores of before have no dates and no commands. Reading changes nothing in them; writing brings them up to date.
+#[test]
+fn runs_come_with_their_date_and_their_command_where_the_store_has_them() {
+    let made = three_rows();
+    let sources = made.report(None).campaigns;
+    assert_eq!(sources[0].date.as_deref(), Some("2025-10-09"));
+    assert_eq!(sources[0].commands, ["turncoat suite run --db made.db"]);
+    let store = Store::open(&made.path()).expect("a store");
+    let before = "ALTER TABLE spells DROP COLUMN ended; ALTER TABLE spells DROP COLUMN command; PRAGMA user_version = 2";
+    store.db().execute_batch(before).expect("an older store");
+    drop(store);
+    for _ in 0..2 {
+        let source = &made.report(None).campaigns[0];
+        assert_eq!((&source.date, source.commands.len()), (&None, 0));
+    }
+    made.add(&campaign("two-faced", "two-faced"), 10, |_| false);
+    let dates = made.report(None).campaigns.into_iter().map(|source| source.date.is_some());
+    assert_eq!(dates.collect::<Vec<_>>(), [false, false, false, true]);
+}
+
 #[test]
 fn a_campaign_that_ended_early_is_pointed_out() {
     let made = Made::new();
     made.add(&made::Campaign { wanted: 5000, ..campaign("random", "random") }, 266, |run| run == 265);
     let verdict = &made.report(None).tables[0].verdict;
     assert!(
-        verdict.iter().any(|text| text.starts_with("Take care: 1 of 1 campaigns ended before")),
+        verdict.iter().any(|text| text.starts_with("Caution: 1 of 1 campaigns ended before")),
         "{verdict:?}"
     );
 }
@@ -189,6 +209,6 @@ fn runs_that_picked_the_best_are_not_mixed_with_runs_that_did_not() {
     let report = made.report(None);
     let rows: Vec<(&str, u64)> =
         report.tables[0].rows.iter().map(|row| (row.name.as_str(), row.hits)).collect();
-    assert_eq!(rows, [("byzzfuzz c=2", 50), ("byzzfuzz c=2 on draws of its own", 25)]);
+    assert_eq!(rows, [("byzzfuzz c=2", 50), ("byzzfuzz c=2 on fresh seeds", 25)]);
     assert!(report.tables[0].verdict.iter().any(|text| text.contains("picked the best of many")));
 }

@@ -251,6 +251,33 @@
     figures.forEach(draw);
   });
 
+  // A click on the head of a column sorts its table by it: numbers from the largest, texts from A; another click turns it round.
+  const value = (cell) => {
+    const text = cell.textContent.replace(/,(?=\d{3})/g, "");
+    if (text.startsWith("at most")) return 0;
+    const number = text.match(/^[<+ ]*(-?\d+(?:\.\d+)?)(?=$|[ /])/);
+    return number ? Number(number[1]) : text;
+  };
+  const order = (a, b) => (typeof a === typeof b ? d3.ascending(a, b) : typeof a === "number" ? 1 : -1);
+  for (const table of document.querySelectorAll(".scroll:not(.matrix) table")) {
+    const [body] = table.tBodies;
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      if (!head.textContent || body.rows.length < 3) return;
+      const button = element("button", { type: "button", className: "sort", textContent: head.textContent });
+      button.addEventListener("click", () => {
+        const at = (row) => value(row.cells[column]);
+        const usual = typeof at(body.rows[0]) === "number" ? "descending" : "ascending";
+        const way = { ascending: "descending", descending: "ascending" }[head.getAttribute("aria-sort")] ?? usual;
+        const sign = way === "ascending" ? 1 : -1;
+        body.append(...[...body.rows].sort((a, b) => sign * order(at(a), at(b))));
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", way);
+      });
+      head.replaceChildren(button);
+    });
+  }
+
   const theme = document.getElementById("theme");
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const label = () => (theme.textContent = dark() ? "Light" : "Dark");

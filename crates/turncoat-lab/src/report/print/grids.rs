@@ -28,10 +28,15 @@ pub(super) fn title(table: &Table) -> String {
 /// What each row found.
 pub(super) fn results(table: &Table) -> Grid {
     let properties: BTreeSet<&String> = table.rows.iter().flat_map(|row| row.properties.keys()).collect();
-    let mut grid = Grid::new("What each row found", &["row", "found", "of", "rate (95 % interval)"]);
+    // The rows of many experiments are named by their parameters alone.
+    let named = table.rows.iter().all(|row| row.name.contains(&row.strategy));
+    let strategy: &[&str] = if named { &[] } else { &["strategy"] };
+    let head = [&["row"][..], strategy, &["found", "of", "rate (95 % interval)"]].concat();
+    let mut grid = Grid::new("What each row found", &head);
     grid.head.extend(properties.iter().map(|name| name.to_string()));
     for row in &table.rows {
         let mut cells = vec![row.name.clone()];
+        cells.extend((!named).then(|| row.strategy.clone()));
         let unit = if row.learns { " campaigns" } else { "" };
         cells.extend([count(row.success.hits), format!("{}{unit}", count(row.success.of))]);
         cells.push(percent::cell(row.success));
@@ -209,9 +214,9 @@ pub(super) fn heat(heat: &Heat) -> Grid {
     grid
 }
 
-/// Which differences so many runs can show.
+/// Which differences this many runs can show.
 pub(super) fn power(power: &[Power]) -> Grid {
-    let mut grid = Grid::new("The least difference that so many runs each can show", &["runs of each row"]);
+    let mut grid = Grid::new("The smallest difference that this many runs can show", &["runs of each row"]);
     let rates = power.first().map(|power| &power.differences[..]).unwrap_or_default();
     let percent = |rate: f64| format!("{} %", significant(100.0 * rate, 2).trim_end_matches(".0"));
     grid.head.extend(rates.iter().map(|&(rate, _)| format!("to a rate of {}", percent(rate))));
@@ -228,10 +233,11 @@ pub(super) fn power(power: &[Power]) -> Grid {
 
 /// The campaigns behind the numbers.
 pub(super) fn campaigns(report: &Report) -> Grid {
-    let head = ["campaign", "experiment", "variant", "row", "runs", "asked for", "seed", "key", "version"];
+    let head =
+        ["campaign", "experiment", "variant", "row", "runs", "asked for", "seed", "key", "version", "date"];
     let mut grid = Grid::new("Campaigns", &head);
     for source in &report.campaigns {
-        let wanted = source.wanted.map_or("a time".to_owned(), count);
+        let wanted = source.wanted.map_or("by time".to_owned(), count);
         let texts = [&source.experiment, &source.variant, &source.row];
         let mut cells = vec![source.id.to_string()];
         cells.extend(texts.map(Clone::clone));
@@ -241,6 +247,7 @@ pub(super) fn campaigns(report: &Report) -> Grid {
             source.seed.clone(),
             source.key.clone(),
             source.version.clone(),
+            source.date.clone().unwrap_or_else(|| NONE.to_owned()),
         ]);
         grid.rows.push(cells);
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::{Kind, Report, ReportError, Row, Share, Table, Versus};
 use super::grid::Grid;
 use super::grids::{self, Metric};
-use super::markdown::{ALPHA, POWER, summary};
+use super::markdown::{ALPHA, POWER, commands, summary};
 use super::number::{count, percent};
 
 const TEMPLATE: &str = include_str!("../page/report.html");
@@ -31,7 +31,7 @@ const OPEN: usize = 6;
 struct Page<'a> {
     store: &'a str,
     summary: String,
-    versions: String,
+    commands: Vec<String>,
     chapters: Vec<Chapter<'a>>,
     power: Grid,
     power_text: &'a str,
@@ -100,13 +100,10 @@ pub fn html(report: &Report) -> Result<String, ReportError> {
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_filter("count", count);
     environment.add_template("report.html", TEMPLATE)?;
-    let mut versions: Vec<&str> = report.campaigns.iter().map(|source| source.version.as_str()).collect();
-    versions.sort_unstable();
-    versions.dedup();
     let page = Page {
         store: &report.store,
         summary: summary(report),
-        versions: versions.join(", "),
+        commands: commands(report),
         chapters: chapters(report),
         power: grids::power(&report.power),
         power_text: POWER,

@@ -1,5 +1,6 @@
 //! The report as a text: Markdown, or the tables for LaTeX.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::super::{Report, Row, Table, Versus};
@@ -31,26 +32,56 @@ pub fn markdown(report: &Report) -> String {
     }
     let _ = writeln!(
         text,
-        "\n## What so many runs can show\n\n{POWER}\n\n{}",
+        "\n## What this many runs can show\n\n{POWER}\n\n{}",
         grids::power(&report.power).markdown()
     );
-    let _ = write!(text, "## Where the numbers are from\n\n{}", grids::campaigns(report).markdown());
-    let _ = writeln!(text, "\nThis page again:\n\n    turncoat report {} --format md", report.store);
+    let _ = writeln!(text, "## Where the numbers come from\n\n{}", grids::campaigns(report).markdown());
+    let commands = commands(report);
+    if !commands.is_empty() {
+        let _ = writeln!(text, "The runs were made by:\n\n    {}\n", commands.join("\n    "));
+    }
+    let _ = writeln!(text, "To print this page again:\n\n    turncoat report {} --format md", report.store);
     text
 }
 
-/// For the table of power.
-pub(super) const POWER: &str = "A difference of this size is seen with a probability of 80 %, by a test that raises \
-    a false alarm in 5 % of cases. Smaller ones may be there and not be seen.";
+/// Commands that are shown: a merged store has one for each shard.
+const COMMANDS: usize = 8;
 
-/// How much there is.
+/// The commands that stored the runs, each once.
+pub(super) fn commands(report: &Report) -> Vec<String> {
+    let mut all: Vec<&String> = Vec::new();
+    for command in report.campaigns.iter().flat_map(|source| &source.commands) {
+        if !all.contains(&command) {
+            all.push(command);
+        }
+    }
+    let left = all.len().saturating_sub(COMMANDS);
+    let more = (left > 0).then(|| format!("# and {left} more"));
+    all.into_iter().take(COMMANDS).cloned().chain(more).collect()
+}
+
+/// For the table of power.
+pub(super) const POWER: &str = "A difference of this size is detected with a probability of 80 %, by a test with a \
+    false-alarm rate of 5 %. Smaller differences may exist and go undetected.";
+
+/// How much there is, from which version and when.
 pub(super) fn summary(report: &Report) -> String {
     let runs: u64 = report.campaigns.iter().map(|source| source.runs).sum();
-    match report.campaigns.len() {
-        0 => "The store has no runs.".to_owned(),
-        1 => format!("{} runs of one campaign.", count(runs)),
-        n => format!("{} runs of {n} campaigns.", count(runs)),
-    }
+    let many = if runs == 1 { "run" } else { "runs" };
+    let size = match report.campaigns.len() {
+        0 => return "The store has no runs.".to_owned(),
+        1 => format!("{} {many} of one campaign", count(runs)),
+        n => format!("{} {many} of {n} campaigns", count(runs)),
+    };
+    let versions: BTreeSet<&str> = report.campaigns.iter().map(|source| source.version.as_str()).collect();
+    let versions = versions.into_iter().collect::<Vec<_>>().join(", ");
+    let dates: BTreeSet<&str> = report.campaigns.iter().filter_map(|source| source.date.as_deref()).collect();
+    let when = match (dates.first(), dates.last()) {
+        (Some(first), Some(last)) if first == last => format!(", on {first}"),
+        (Some(first), Some(last)) => format!(", from {first} to {last}"),
+        _ => String::new(),
+    };
+    format!("{size}, by turncoat {versions}{when}.")
 }
 
 /// What a table shows, in the order in which one reads it.
@@ -81,8 +112,8 @@ fn kinds(text: &mut String, table: &Table, store: &str) {
     let example = &table.kinds[0];
     let _ = write!(
         text,
-        "\nKinds of violations{shown}. To see one: `turncoat report {store} --scenario {}/{} > it.toml`, then \
-         `turncoat replay it.toml --trace`:\n\n{}",
+        "\nKinds of violations{shown}. To see one: `turncoat report {store} --scenario {}/{} > found.toml`, then \
+         `turncoat explain found.toml`:\n\n{}",
         example.campaign,
         example.id,
         grid.markdown()
