@@ -15,13 +15,13 @@ pub(crate) enum Msg {
     /// I heard p0 say this.
     #[message(view = View(0), phase = 2)]
     Echo { value: Request },
-    /// I know that nobody will be convinced of anything else.
+    /// I know that nobody will be convinced of any other value.
     #[message(view = View(0), phase = 3)]
     Ready { value: Request },
 }
 
 flags! {
-    /// Two bugs, to be switched on in a scenario's `[protocol]` table.
+    /// Two bugs that can be switched on: `flags` in a scenario's `[protocol]` table.
     pub(crate) struct Flags {
         echo_f1: "f+1 ECHOs are enough to send READY",
         deliver_f1: "f+1 READYs are enough to decide",
@@ -47,7 +47,7 @@ impl Node<Bracha> for Process {
         }
     }
 
-    /// Records what was said, then does what follows. `from` cannot be forged; all else may be a lie.
+    /// Records what was said, then applies the rules. `from` cannot be forged; everything else may be a lie.
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Bracha>) {
         match *msg {
             Msg::Init { value } if from == SENDER && !self.echoed => {
@@ -88,6 +88,7 @@ impl Protocol for Bracha {
     const NAME: &'static str = "bracha";
     const ABOUT: &'static str = "Bracha's reliable broadcast";
     const FLAGS: &'static [Flag] = Flags::ALL;
+    const ONE_SHOT: bool = true; // One value is delivered, and then no more.
     type Msg = Msg;
     type Timer = ();
     type Replica = Process;
@@ -106,7 +107,7 @@ impl Protocol for Bracha {
     }
 }
 
-/// Four processes, no clients. A partition holds messages up and loses none: Bracha's channels are reliable.
+/// Four processes, no clients. A partition delays messages and loses none: Bracha's channels are reliable.
 pub(crate) fn scenario(flags: &[&str]) -> Scenario {
     let protocol = format!("schema = 1\nprotocol = {{ name = 'bracha', flags = {flags:?} }}");
     let text = protocol + "\ncluster = { n = 4, f = 1, clients = 0 }\nnetwork = { loss = 'hold' }";
@@ -116,7 +117,7 @@ pub(crate) fn scenario(flags: &[&str]) -> Scenario {
 #[expect(clippy::print_stdout, reason = "a program that reports")]
 fn main() {
     for flags in [&[][..], &["echo-f1", "deliver-f1"]] {
-        // In each run a random process lies once, and the network splits once, in one of the three rounds.
+        // In each run a random process lies in one of the three rounds, and the network is partitioned in one.
         let check = check::<Bracha>().scenario(scenario(flags)).strategy("byzzfuzz").set("r", 3).runs(10_000);
         let summary = check.search().expect("a campaign");
         println!("bracha with {flags:?}: {} runs, violations in {}", summary.runs, summary.violating);

@@ -88,7 +88,7 @@ fn find(subject: &Subject, strategy: &'static str, scheduler: SchedulerName, run
     let campaign = Campaign {
         entry: &subject.entry,
         base: &base,
-        make: &|base| Ok(strategies::make(strategy, base, &params)?),
+        make: &|base| Ok(strategies::make(strategy, base, &params, &(subject.entry.mutations)())?),
         // Random plays async in both cases: another seed, lest it play the same runs.
         seed: Seed(0x5eed + base.scheduler.name as u64),
         runs: Some(runs),

@@ -1,7 +1,7 @@
 //! Fuzzing a protocol in an ordinary `#[test]`.
 //!
 //! A [`Fuzzer`] generates scenarios and runs them until one violates a property. Then the test fails and prints what was
-//! violated, how it came about, in words and as a chart, and how to replay it. The scenario, made small, is saved in the
+//! violated, how it came about, in words and as a chart, and how to replay it. The scenario is shrunk and saved in the
 //! folder `turncoat-corpus` beside the crate's `Cargo.toml`, and the test runs it first from then on. Commit it: it is a
 //! regression test.
 //!
@@ -56,6 +56,7 @@ use turncoat_lab::files;
 use turncoat_lab::plain::plain;
 use turncoat_lab::shrink::{Budget, Keep, shrink};
 use turncoat_lab::summary::{Finding, Summary};
+use turncoat_lab::words::count;
 
 use crate::kept::Kept;
 use crate::strategies;
@@ -159,7 +160,7 @@ impl Fuzzer {
         let campaign = Campaign {
             entry: &self.entry,
             base: &base,
-            make: &|base| Ok(strategies::make(&self.strategy, base, &params)?),
+            make: &|base| Ok(strategies::make(&self.strategy, base, &params, &(self.entry.mutations)())?),
             seed: self.seed.unwrap_or(base.seed),
             runs: Some(self.runs),
             jobs: available_parallelism().map_or(1, usize::from),
@@ -226,11 +227,11 @@ impl Fuzzer {
         }
         let params = campaign::params(&params);
         entry.runner().validate(&base)?;
-        strategies::make(strategy, &base, &params)?;
+        strategies::make(strategy, &base, &params, &(entry.mutations)())?;
         Ok((base, params))
     }
 
-    /// What was found, made small if it can be.
+    /// What was found, shrunk if it can be.
     fn small(&self, Finding { scenario, violation, fingerprint, .. }: &Finding) -> Scenario {
         let scenario = files::expecting(scenario, Some(violation), *fingerprint);
         let settings: Vec<String> = self.set.keys().filter(|path| path.contains('.')).cloned().collect();
@@ -252,7 +253,12 @@ fn runs(fuzzer: &Fuzzer, variable: Option<OsString>) -> Result<u64, BoxError> {
 fn unmet(property: Property, summary: &Summary) -> Result<(), String> {
     let others = summary.first.keys().map(|other| other.name()).collect::<Vec<_>>().join(", ");
     let found = if others.is_empty() { "none".to_owned() } else { format!("{others} alone") };
-    let unmet = || format!("expected a violation of {property}, and found {found} in {} runs", summary.runs);
+    let unmet = || {
+        format!(
+            "expected a violation of {property}, and found {found} in {}",
+            count(summary.runs as usize, "run", "runs")
+        )
+    };
     if summary.first.contains_key(&property) { Ok(()) } else { Err(unmet()) }
 }
 

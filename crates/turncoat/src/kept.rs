@@ -10,6 +10,9 @@ use turncoat_lab::corpus::{self, CorpusError};
 use turncoat_lab::explain::Explanation;
 use turncoat_lab::files;
 
+/// The command of a crate that has one, as in the template of `turncoat new`.
+const COMMAND: &str = "cargo run --features cli --";
+
 /// Where a test keeps what it finds.
 pub(crate) struct Kept {
     /// The folder of the crate.
@@ -55,8 +58,8 @@ impl Kept {
             }
             // The command judges it with the flags that are in its file.
             let remove = match scenario.protocol == saved.protocol && self.has_command() {
-                true => "`cargo run -- corpus prune` removes it".to_owned(),
-                false => format!("delete {} if it has done its duty", self.shown(&path)),
+                true => format!("`{COMMAND} corpus prune` removes it"),
+                false => format!("delete {} if you no longer need it", self.shown(&path)),
             };
             let (standing, name, why) = (judged.standing.name(), judged.name(), judged.why);
             notes.push(format!("{standing}: {name} {why}; {remove}"));
@@ -75,7 +78,7 @@ impl Kept {
         corpus::save(&self.folder, entry, &scenario, &[origin]).map(|filed| filed.path)
     }
 
-    /// What a failing test says: what was violated, the story, the chart, and how to see it again.
+    /// What a failing test says: what was violated, the story, the chart, and what to type next.
     pub(crate) fn failure(
         &self,
         entry: &Entry,
@@ -90,13 +93,20 @@ impl Kept {
         let again = match kept {
             Ok(path) => {
                 let file = self.shown(&path);
-                let command = match self.has_command() {
-                    true => format!("cargo run -- replay {file}"),
-                    false => format!("cargo test {}", self.test),
+                let next = match self.has_command() {
+                    true => format!(
+                        "To read the whole story, to step through it in a browser, to run it again:\n    \
+                         {COMMAND} explain {file} --long\n    \
+                         {COMMAND} explore {file}\n    \
+                         {COMMAND} replay {file}"
+                    ),
+                    false => format!("To run it again:\n    cargo test {}", self.test),
                 };
-                format!("{file} has it, and this test runs it first. To see it again:\n    {command}")
+                format!("It is saved as {file}, and this test runs it first from now on. {next}")
             }
-            Err(error) => format!("It could not be kept ({error}). It is:\n{}", scenario.to_toml()),
+            Err(error) => {
+                format!("It could not be saved ({error}). This is the scenario:\n{}", scenario.to_toml())
+            }
         };
         format!("{explained}\n\n{again}")
     }
@@ -156,25 +166,25 @@ mod tests {
     fn what_no_longer_fails_is_said_with_how_to_remove_it() {
         let (_home, kept, entry, path) = crate_under_test();
         let flagged = Scenario::parse(FIGURE_2).expect("a scenario");
-        let mended = Scenario::new("pbft");
+        let repaired = Scenario::new("pbft");
         assert_eq!(again(&kept, &entry, &flagged), (true, vec![]));
 
         // The flag is off; the command would still find it on in the file.
         let name = path.file_stem().unwrap_or_default().display().to_string();
         let fixed = format!("fixed: {name} no longer violates agreement; ");
-        let delete = format!("{fixed}delete turncoat-corpus/{name}.toml if it has done its duty");
-        assert_eq!(again(&kept, &entry, &mended), (false, vec![delete]));
+        let delete = format!("{fixed}delete turncoat-corpus/{name}.toml if you no longer need it");
+        assert_eq!(again(&kept, &entry, &repaired), (false, vec![delete]));
 
-        // There never was a flag, and somebody has mended the code.
+        // There never was a flag, and somebody has fixed the code.
         let saved = fs::read_to_string(&path).expect("a file");
         let without: String =
             saved.lines().filter(|line| !line.starts_with("flags")).map(|line| format!("{line}\n")).collect();
         fs::write(&path, &without).expect("a file");
-        let prune = format!("{fixed}`cargo run -- corpus prune` removes it");
-        assert_eq!(again(&kept, &entry, &mended), (false, vec![prune]));
+        let prune = format!("{fixed}`cargo run --features cli -- corpus prune` removes it");
+        assert_eq!(again(&kept, &entry, &repaired), (false, vec![prune]));
 
         fs::write(&path, without.replace("pre-prepare.seq+1", "pre-prepare.number+1")).expect("a file");
-        let (fails, notes) = again(&kept, &entry, &mended);
+        let (fails, notes) = again(&kept, &entry, &repaired);
         assert!(!fails && notes[0].starts_with(&format!("stale: {name} no longer runs: step ")), "{notes:?}");
     }
 
@@ -184,6 +194,10 @@ mod tests {
         let scenario = Scenario::parse(FIGURE_2).expect("a scenario");
         let says = kept.failure(&entry, &scenario, Ok(path.clone()));
         let file = format!("turncoat-corpus/{}", path.file_name().unwrap_or_default().display());
-        assert!(says.ends_with(&format!("\n    cargo run -- replay {file}")), "{says}");
+        assert!(
+            says.contains(&format!("\n    cargo run --features cli -- explain {file} --long\n")),
+            "{says}"
+        );
+        assert!(says.ends_with(&format!("\n    cargo run --features cli -- replay {file}")), "{says}");
     }
 }

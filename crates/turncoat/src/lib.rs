@@ -161,7 +161,7 @@ pub use prelude::*;
 ///
 /// | attribute | where | meaning |
 /// |---|---|---|
-/// | `#[message(view = .., phase = ..)]` | a variant | the round of the message ([`rounds`]); both are needed. Without them the message is in the highest round that its sender has met |
+/// | `#[message(view = .., phase = ..)]` | a variant | the round of the message ([`rounds`]); both are needed. Without them no fault of a round meets the message, unless the scenario has `adversary.roundless-inherit = true` |
 /// | `#[message(slot = ..)]` | a variant | the slot that it is about, as a part of its round or alone; default none |
 /// | `#[message(view_change)]` | a variant | it carries state into the next view; personas may show it to other replicas than the rest |
 /// | `#[message(specials = PATH)]` | the enum | a `&'static [Special<Self>]` of lies that change several fields at once |
@@ -213,7 +213,7 @@ pub use turncoat_derive::Part;
 /// #[turncoat::test(Pbft, strategy = "byzzfuzz", runs = 200, seed = 7, set(c = 2, "network.loss" = "hold"))]
 /// fn lies_in_two_rounds() {}
 ///
-/// // A planted bug that must be found, on a scenario of one's own.
+/// // A planted bug that must be found, on your own scenario.
 /// #[turncoat::test(Pbft, flag = "exec-out-of-order", finds = Property::Integrity)]
 /// fn order_matters() -> Scenario {
 ///     Scenario::parse("schema = 1\nprotocol.name = 'pbft'\nworkload.requests = 3").expect("a scenario")
@@ -230,7 +230,7 @@ pub use turncoat_derive::Part;
 /// | `seed = 7` | that of the scenario | the random seed: the same seed gives the same runs |
 ///
 /// The function takes no arguments. If it returns a [`Scenario`], all runs start from that one. A failing test saves its
-/// scenario, made small, in the folder `turncoat-corpus` and runs it first from then on. Everything here is a method of
+/// scenario, shrunk, in the folder `turncoat-corpus` and runs it first from then on. Everything here is a method of
 /// [`Fuzzer`], too, which also sets the folder.
 pub use turncoat_derive::test;
 

@@ -34,7 +34,7 @@
 //! | a round is | a view of the message, by [`nth_view`](Protocol::nth_view) (`granularity = "phase"`: a phase of one) | a number of the sender's counter, by [`advance`](Protocol::advance) (`source = "named"`: of the message, by [`number`](Protocol::number)) |
 //! | how many | `rounds`, default 10 | `r`, default 8, starting with `first`, default 1 |
 //! | in each round | its own leader (`cluster.leaders`) and its own partition | perhaps a partition, perhaps lies to some replicas |
-//! | messages without a round | are in the view of their sender | are in the round of their sender |
+//! | messages without a round | are in the view of their sender | meet no fault of a round, unless `adversary.roundless-inherit = true`: then they are in the round of their sender |
 //! | after the last round | the network heals | partitions heal after `gst` ticks at the latest; there are no more lies |
 //! | without views in your protocol | all messages are in round 1, so Twins is of little use | give the phases numbers, as below |
 //!

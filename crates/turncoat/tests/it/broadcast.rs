@@ -34,12 +34,17 @@ impl Run {
     }
 }
 
+/// What can be said wrongly about its messages.
+fn lies() -> MutationTable {
+    MutationTable::of::<Msg>()
+}
+
 /// The first runs of a campaign of ByzzFuzz, under every scheduler in turn.
 fn fuzz(flags: &[&str], runs: u64) -> impl Iterator<Item = Run> {
     let base = scenario(flags);
     let params =
         [("c", "2"), ("d", "1"), ("r", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut strategy = strategies::make("byzzfuzz", &base, &params).unwrap();
+    let mut strategy = strategies::make("byzzfuzz", &base, &params, &lies()).unwrap();
     let mut sim = Sim::<Bracha>::new();
     (0..runs).map(move |index| {
         let seed = run_seed(1, index);
@@ -56,7 +61,7 @@ fn twins(flags: &[&str]) -> impl Iterator<Item = Run> {
     let base = scenario(flags);
     let params = [("rounds", "3"), ("order", "rank"), ("granularity", "phase"), ("leaders", "rule")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut strategy = strategies::make("twins", &base, &params).unwrap();
+    let mut strategy = strategies::make("twins", &base, &params, &lies()).unwrap();
     let mut sim = Sim::<Bracha>::new();
     (0..15 * 15 * 15).map(move |index| run(&mut sim, strategy.next(index, &mut Rng::stream(0, 0))))
 }
@@ -155,7 +160,7 @@ fn it_has_all_that_fuzzing_takes_for_granted() {
     let campaign = Campaign {
         entry: &Entry::of::<Bracha>(),
         base: &scenario(&[]),
-        make: &|base| Ok(strategies::make("random", base, &[])?),
+        make: &|base| Ok(strategies::make("random", base, &[], &lies())?),
         seed: Seed(1),
         runs: Some(200),
         jobs: 1,

@@ -49,7 +49,7 @@ fn a_failing_test_says_what_and_how_and_how_to_see_it_again() {
     let explained = Explanation::of(&Entry::of::<Bracha>(), &scenario).expect("it runs");
     let parts = [explained.short(), explained.chart()];
     let again = format!(
-        "{} has it, and this test runs it first. To see it again:\n    cargo test agrees",
+        "It is saved as {}, and this test runs it first from now on. To run it again:\n    cargo test agrees",
         file.display()
     );
     let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).chain([again.as_str()]).collect();
@@ -99,7 +99,7 @@ fn what_cannot_be_kept_is_printed() {
     std::os::unix::fs::symlink(folder.path().join("nowhere/at/all"), &corpus).expect("a link");
     let says = failure("agrees", &buggy(&corpus)).expect("a violation");
     assert!(says.starts_with("Agreement is violated at step "), "{says}");
-    let (_, text) = says.split_once("). It is:\n").expect("the scenario");
+    let (_, text) = says.split_once("). This is the scenario:\n").expect("the scenario");
     assert!(text.starts_with("schema = 1\n") && Scenario::parse(text).is_ok(), "{says}");
 }
 

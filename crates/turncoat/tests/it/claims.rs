@@ -345,7 +345,7 @@ fn every_claim_about_random_finds_is_in_the_recording() {
             config.insert("flags".to_owned(), flags.into());
             base.protocol = Arc::new(ProtocolSpec { name: base.protocol.name.clone(), config });
         }
-        let mut strategy = strategies::make(strategy, &base, &[]).expect("a strategy");
+        let mut strategy = strategies::make(strategy, &base, &[], &(entry.mutations)()).expect("a strategy");
         let mut runner = entry.runner();
         for index in 0..(3 * finds as u64).max(300) {
             if found >= share {

@@ -239,7 +239,11 @@ fn worlds_that_are_alike_stay_alike_whatever_happens() {
         {
             is_sound::<HotStuff>(protocol, settings);
         }
-        is_sound::<Chained>("hotstuff-chained", settings);
+        for protocol in
+            ["hotstuff-chained", "hotstuff-two-phase-chained-sticky", "hotstuff-two-phase-chained-fixed"]
+        {
+            is_sound::<Chained>(protocol, settings);
+        }
         is_sound::<FastHotStuff>("fast-hotstuff", settings);
     }
 }

@@ -4,12 +4,22 @@
 #[allow(dead_code, reason = "its `main`")]
 mod bracha;
 
+/// The library and the tests of the crate that readers of the book make. Its name is `mine`.
+#[path = "../../examples/decree/protocol.rs"]
+#[allow(unreachable_pub, reason = "in a crate of its own this file is the library")]
+mod decree;
+#[path = "../../examples/decree/tests.rs"]
+mod decree_tests;
+extern crate self as mine;
+use decree::Decree;
+
 mod broadcast;
 mod check;
 mod claims;
 mod explain;
 mod lasso;
 mod schema;
+mod searches;
 mod shrink;
 mod shrink_model;
 mod twins;

@@ -42,7 +42,7 @@ fn whoever_changes_a_default_raises_the_schema() {
         assert_eq!(
             after,
             Some(before),
-            "{key} had another default, which files of schema {SCHEMA} leave out: raise `SCHEMA` in scenario.rs, and \
+            "{key} had another default, which files of schema {SCHEMA} leave out: raise `SCHEMA` in scenario/mod.rs, and \
              write the new defaults with TURNCOAT_BLESS=1"
         );
     }

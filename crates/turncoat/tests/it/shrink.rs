@@ -22,7 +22,7 @@ fn small(entry: &Entry, scenario: &Scenario, keep: Keep, executions: u64) -> Shr
 /// The first violating scenarios that a strategy draws.
 fn violating(entry: &Entry, base: &Scenario, strategy: &str, wanted: usize) -> Vec<Scenario> {
     let mut runner = entry.runner();
-    let mut strategy = strategies::make(strategy, base, &[]).expect("a strategy");
+    let mut strategy = strategies::make(strategy, base, &[], &(entry.mutations)()).expect("a strategy");
     let drawn = (0..2000).map(|index| {
         let seed = run_seed(7, index);
         let scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));

@@ -105,7 +105,8 @@ fn what_campaigns_find() {
     for (_, bug) in suite().into_iter().enumerate().filter(|(i, _)| i % 10 < tenths) {
         let base = bug.base().expect("a base");
         let entry = entry(&base.protocol.name);
-        let mut strategy = strategies::make("portfolio", &base, &[]).expect("a strategy");
+        let mut strategy =
+            strategies::make("portfolio", &base, &[], &(entry.mutations)()).expect("a strategy");
         let mut runner = entry.runner();
         let violating = (0..RUNS * tenths as u64).filter_map(|index| {
             let scenario = draw(&mut *strategy, Seed(0x5eed), index);

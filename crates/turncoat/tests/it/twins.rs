@@ -19,7 +19,7 @@ impl Bench {
         let base = Scenario::parse(&format!("schema = 1\nprotocol.name = '{name}'\n{keys}")).unwrap();
         let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         let params: Vec<_> = params.split_whitespace().filter_map(pair).collect();
-        let strategy = strategies::make("twins", &base, &params).unwrap();
+        let strategy = strategies::make("twins", &base, &params, &(entry.mutations)()).unwrap();
         Self { strategy, runner: Entry::runner(&entry) }
     }
 
@@ -39,7 +39,7 @@ impl Bench {
 }
 
 /// p0 leads. Each of its instances has an instance of p1 and one honest replica with it, which is a quorum: both sides
-/// decide. That is more than PBFT promises to bear, and the outcome says so.
+/// decide. That is more than PBFT promises to tolerate, and the outcome says so.
 #[test]
 fn two_twins_of_four_replicas_split_pbft() {
     let keys = "cluster = { over-budget = true }";

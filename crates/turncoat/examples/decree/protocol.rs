@@ -1,8 +1,7 @@
-//! Single-decree agreement with views and timers: a protocol, a bug, and the fuzzer that finds it.
+//! Single-decree agreement with views and timers: n = 3f+1 replicas agree on one value, in the manner of PBFT.
 //!
-//! n >= 3f+1 replicas agree on one value, in the manner of PBFT. Each view has a leader, which proposes; two rounds of votes
-//! follow. If a view takes too long, replicas move to the next one and report what they have prepared, and the new leader
-//! has to propose that again. Run it: `cargo run --release -p turncoat --example decree`.
+//! Each view has a leader, which proposes; two rounds of votes follow. If a view takes too long, replicas move to the next one
+//! and report what they have prepared, and the new leader has to propose that again.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +9,8 @@ use turncoat::prelude::*;
 
 /// What replicas say. PREPAREs and REPORTs are signed, because others pass them on as proof.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Message)]
-pub(crate) enum Msg {
-    /// I have left the view before this one, and this is what I have prepared.
+pub enum Msg {
+    /// I have entered this view, and this is what I prepared before.
     #[message(view = m.view, phase = 1, view_change)]
     Report(Signed<Report>),
     /// The leader: let us decide this value. The reports show that we may.
@@ -27,42 +26,42 @@ pub(crate) enum Msg {
 
 /// What a replica has prepared, told to the leader of a new view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Part)]
-pub(crate) struct Report {
+pub struct Report {
     view: View,
     prepared: Option<Cert<Prepare>>,
 }
 
 /// A vote for the proposal of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Part)]
-pub(crate) struct Prepare {
+pub struct Prepare {
     view: View,
     value: Request,
 }
 
 flags! {
-    /// A bug, to be switched on in a scenario's `[protocol]` table.
-    pub(crate) struct Flags {
+    /// A bug that can be switched on: `--with forget-prepared`, or `flags` in a scenario's `[protocol]` table.
+    pub struct Flags {
         forget_prepared: "a new leader proposes a value of its own, whatever replicas have prepared",
     }
 }
 
 config! {
     /// Parameters, with their defaults.
-    pub(crate) struct Config {
+    pub struct Config {
         /// How many ticks view 0 may take; view v gets v+1 times as many.
-        pub(crate) timeout: Time = Time(100),
-        /// What is wrong.
-        pub(crate) flags: Flags = Flags::default(),
+        pub timeout: Time = Time(100),
+        /// The bugs that are switched on.
+        pub flags: Flags = Flags::default(),
     }
 }
 
-/// The timers. There is one: the present view takes too long.
+/// The timers. There is only one: it fires when the current view takes too long.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-pub(crate) enum Timer {
+pub enum Timer {
     View,
 }
 
-/// What a replica has heard about one view, and what it has said in it.
+/// What a replica has heard about one view, and whether it has spoken in it.
 #[derive(Clone, Debug, Default, Hash, Serialize)]
 struct Heard {
     proposal: Option<Request>,
@@ -73,9 +72,9 @@ struct Heard {
     committed: bool,
 }
 
-/// A replica: all that it remembers.
+/// A replica: everything that it remembers.
 #[derive(Clone, Debug, Hash, Serialize)]
-pub(crate) struct Replica {
+pub struct Replica {
     config: Config,
     view: View,
     views: BTreeMap<View, Heard>,
@@ -90,7 +89,7 @@ impl Node<Decree> for Replica {
         self.advance(cx);
     }
 
-    /// Records what was said, then does what follows. `from` cannot be forged, nor can signatures; all else may be a lie.
+    /// Records what was said, then applies the rules. `from` and signatures cannot be forged; everything else may be a lie.
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Decree>) {
         match msg {
             Msg::Report(report) if report.is_by(from) && sound(report, cx.cluster()) => {
@@ -120,7 +119,7 @@ impl Node<Decree> for Replica {
         self.advance(cx);
     }
 
-    /// What it knows and waits for: `explain` tells it when a run stands still.
+    /// What it knows and what it is waiting for: `explain` prints this when a run gets stuck.
     fn vitals(&self, cluster: &Cluster) -> Vitals {
         let heard = self.views.get(&self.view).cloned().unwrap_or_default();
         let (kind, have) = match () {
@@ -136,14 +135,14 @@ impl Node<Decree> for Replica {
             ..Vitals::default()
         }
     }
-    open_state!(); // It may be copied, shown and compared.
+    open_state!(); // The state may be copied, shown and hashed.
 }
 
 impl Replica {
-    /// The rules of the protocol. Each asks whether it applies now, whatever came in last, and acts once.
+    /// The rules of the protocol. Each asks whether it applies now, no matter which message came last, and acts once.
     fn advance(&mut self, cx: &mut Context<'_, Decree>) {
         let (quorum, weak) = (cx.cluster().quorum(), cx.cluster().weak());
-        // f+1 replicas are further on, so a correct one is.
+        // If f+1 replicas have moved on, at least one correct replica has.
         while self.reports.wanting(self.view.next()) >= weak {
             self.enter(self.view.next(), cx);
         }
@@ -168,8 +167,8 @@ impl Replica {
             self.prepared = Some(heard.prepares.cert(&vote, cx.cluster().replicas()));
             cx.broadcast(Msg::Commit { view, value: vote.value });
         }
-        // A quorum of COMMITs decides in any view, also in one that this replica has left. It goes on taking part, so
-        // that slower replicas decide too.
+        // A quorum of COMMITs decides in any view, even in one that this replica has left. Having decided, it keeps taking
+        // part, so that slower replicas decide too.
         let mut views = self.views.iter();
         let decision = views.find_map(|(&view, heard)| Some((view, heard.commits.winner(quorum)?)));
         if let (Some((view, (value, voters))), false) = (decision, self.decided) {
@@ -178,7 +177,7 @@ impl Replica {
         }
     }
 
-    /// Moves to a view, and reports what was prepared before.
+    /// Enters a view, and reports what was prepared before.
     fn enter(&mut self, view: View, cx: &mut Context<'_, Decree>) {
         self.view = view;
         self.start_view_timer(cx);
@@ -191,14 +190,14 @@ impl Replica {
     }
 
     /// What a new leader has to propose: the value of the latest certificate in the reports, if there is one. If a value
-    /// was decided, a quorum has prepared it, and in every other quorum some correct replica reports it.
+    /// was decided, a quorum has prepared it, and every other quorum contains a correct replica that reports it.
     fn choose(&self, reports: &[Signed<Report>]) -> Option<Prepare> {
         let prepared = reports.iter().filter_map(|report| report.prepared.as_ref());
         let latest = prepared.map(|cert| **cert).max_by_key(|prepare| prepare.view);
         latest.filter(|_| !self.config.flags.forget_prepared)
     }
 
-    /// Whether a proposal is what the reports ask for; if they ask for nothing, the leader's own value.
+    /// Whether a proposal is what the reports require; if they require nothing, it must be the leader's own value.
     fn accepts(&self, leader: NodeId, view: View, value: &Request, reports: &[Signed<Report>]) -> bool {
         let right = |prepared: Prepare| prepared.value == *value;
         reports.iter().all(|report| report.valid() && report.view == view)
@@ -206,13 +205,14 @@ impl Replica {
     }
 }
 
-/// Whether what a report shows is a certificate of an earlier view.
+/// Whether a report shows nothing, or a valid certificate from an earlier view.
 fn sound(report: &Report, cluster: &Cluster) -> bool {
     let is_earlier = |cert: &Cert<Prepare>| cert.view < report.view && cluster.has_quorum(cert.voters());
     report.prepared.as_ref().is_none_or(is_earlier)
 }
 
-pub(crate) struct Decree;
+/// The protocol.
+pub struct Decree;
 
 impl Protocol for Decree {
     const NAME: &'static str = "decree";
@@ -242,17 +242,5 @@ impl Protocol for Decree {
     /// Four rounds to a view: REPORT, PROPOSE, PREPARE, COMMIT. View 0 has no REPORTs, so its PROPOSE is round 1.
     fn number(key: RoundKey) -> u32 {
         key.view.0.saturating_mul(4).saturating_add(u32::from(key.phase)).saturating_sub(1)
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "a program that reports")]
-fn main() {
-    for flags in [&[][..], &["forget-prepared"]] {
-        let check = flags.iter().fold(check::<Decree>().runs(10_000), |check, flag| check.flag(flag));
-        let summary = check.search().expect("a campaign");
-        println!("decree with {flags:?}: violations in {} of {} runs", summary.violating, summary.runs);
-        for finding in summary.first.values() {
-            println!("run {}: {}", finding.index, finding.violation);
-        }
     }
 }
