@@ -278,7 +278,7 @@ await story("nothing there yet", `${empty}#/`, async (page, mind) => {
   await page.keyboard.press("n");
   await badge(page, "integrity", "violated");
   await page.evaluate(() => (location.hash = "#/"));
-  await page.locator(".entries a", { hasText: "choices" }).waitFor();
+  await page.locator(".entries a", { hasText: "choice" }).waitFor();
 });
 
 await story("a campaign finds something, which opens", `${empty}#/`, async (page, mind) => {

@@ -18,11 +18,28 @@ QUICK = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000, 
 def children(parent: int) -> list[int]:
     """All processes below one."""
     below = []
-    for task in os.listdir(f"/proc/{parent}/task"):
-        with open(f"/proc/{parent}/task/{task}/children") as file:
-            for child in map(int, file.read().split()):
-                below += [child, *children(child)]
+    try:
+        for task in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{task}/children") as file:
+                for child in map(int, file.read().split()):
+                    below += [child, *children(child)]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+        pass
     return below
+
+
+def runs_turncoat(process: int) -> bool:
+    try:
+        return os.readlink(f"/proc/{process}/exe").endswith("turncoat")
+    except FileNotFoundError:  # it has ended since it was listed
+        return False
+
+
+def kill(process: int) -> None:
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended since it was listed
+        pass
 
 
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "_system_config": QUICK})
@@ -33,9 +50,9 @@ for line in sys.stdin:
     if line.strip() == "kill":
         raylet = second.all_processes["raylet"][0].process.pid
         below = children(raylet)
-        programs = [pid for pid in below if os.readlink(f"/proc/{pid}/exe").endswith("turncoat")]
-        for pid in [raylet, *below]:
-            if pid not in programs:
-                os.kill(pid, signal.SIGKILL)
+        programs = [process for process in below if runs_turncoat(process)]
+        for process in [raylet, *below]:
+            if process not in programs:
+                kill(process)
         print(json.dumps({"programs": programs}), flush=True)
 cluster.shutdown()

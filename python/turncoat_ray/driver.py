@@ -21,7 +21,7 @@ from .node import Done, Program, sha256
 
 
 class Trouble(Exception):
-    """Something that a person has to mend; the exit code comes along."""
+    """Something that a person has to fix; the exit code comes along."""
 
     def __init__(self, message: str, code: int = 2):
         super().__init__(message)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use turncoat_core::message::MutationTable;
 use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, SchedulerName, SchedulerSpec, Seed};
@@ -33,7 +34,9 @@ fn fault_free(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn byzzfuzz(bencher: Bencher<'_, '_>) {
     const RUNS: u64 = 64;
-    let mut strategy = turncoat_strategies::make("byzzfuzz", &Scenario::new("pbft"), &[]).unwrap();
+    let mut strategy =
+        turncoat_strategies::make("byzzfuzz", &Scenario::new("pbft"), &[], &MutationTable::default())
+            .unwrap();
     let mut runner = runner();
     bencher.counter(ItemsCount::new(RUNS)).bench_local(|| {
         for index in 0..RUNS {

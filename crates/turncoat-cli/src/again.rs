@@ -34,13 +34,17 @@ pub(crate) fn binary() -> String {
     }
 }
 
+/// The command line, as people type it.
+pub(crate) fn command() -> String {
+    env::args().skip(1).fold(program(), |line, word| line + " " + &quoted(&word))
+}
+
 /// The command line with one more option, if it does not have it yet.
 pub(crate) fn with(option: &str) -> String {
-    let mut words: Vec<String> = env::args().skip(1).collect();
-    if !words.iter().any(|word| word == option) {
-        words.push(option.to_owned());
+    match env::args().skip(1).any(|word| word == option) {
+        true => command(),
+        false => command() + " " + &quoted(option),
     }
-    words.iter().fold(program(), |line, word| line + " " + &quoted(word))
 }
 
 /// A command whose help names the program as people type it, where it shows what to type.

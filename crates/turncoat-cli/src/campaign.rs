@@ -24,7 +24,7 @@ pub(crate) struct Keys {
     pub(crate) engine: Engine,
 
     /// How many runs: 5000, 10k, 2M, 1e6 [default: 10k, or no limit with --for]
-    #[arg(long, value_name = "N", help_heading = "Budget", value_parser = numbers::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", help_heading = "Budget", value_parser = numbers::count)]
     #[serde(with = "numbers::as_count")]
     pub(crate) runs: Option<u64>,
 

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use turncoat_lab::campaign::{Campaign, Record};
-use turncoat_lab::store::{Description, Spell, Store, resume};
+use turncoat_lab::store::{Description, Store, resume};
 use turncoat_lab::summary::Summary;
 
 use crate::clock::Stopwatch;
+use crate::numbers::counted;
 use crate::stop::Stop;
 use crate::{again, out};
 
@@ -64,9 +65,9 @@ impl CampaignStore {
         if place.stored > 0 && !self.resume {
             let file = self.db.clone().unwrap_or_default();
             bail!(
-                "{} has {} runs of this campaign already: continue with --resume, or give another file",
+                "{} has {} of this campaign already: continue with --resume, or give another file",
                 file.display(),
-                place.stored
+                counted(place.stored, "run")
             );
         }
         let mut show = |record: &Record| {
@@ -88,8 +89,7 @@ impl CampaignStore {
         let summary = campaign.go_on(so_far, Some(&mut keep), watch);
         let store = writer.finish()?;
         let summary = summary?;
-        let spell = Spell { seconds: clock.seconds(), jobs: campaign.jobs };
-        store.spell(place, summary.runs - place.stored, spell)?;
+        store.spell(place, summary.runs - place.stored, &clock.spell(campaign.jobs))?;
         self.store = Some(store);
         Ok(summary)
     }

@@ -1,9 +1,12 @@
 //! The wall clock: the only place that reads it. Runs know virtual time only.
 #![expect(clippy::disallowed_types, reason = "rates and budgets of a campaign are about real time")]
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serializer, de};
+use turncoat_lab::store::Spell;
+
+use crate::again;
 
 /// Measures how long something takes.
 #[derive(Clone, Copy)]
@@ -20,6 +23,12 @@ impl Stopwatch {
 
     pub(crate) fn seconds(self) -> f64 {
         self.elapsed().as_secs_f64()
+    }
+
+    /// What a store notes about the work that this process has done since the start.
+    pub(crate) fn spell(self, jobs: usize) -> Spell {
+        let ended = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Spell { seconds: self.seconds(), jobs, ended, command: again::command() }
     }
 }
 

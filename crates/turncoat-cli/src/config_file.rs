@@ -30,7 +30,7 @@ impl File {
                 )
             }
             Some(_) => {}
-            None => bail!("{name}: no configuration: it starts with `schema = {SCHEMA}`"),
+            None => bail!("{name}: not a configuration: a configuration starts with `schema = {SCHEMA}`"),
         }
         let profiles = match tables.remove("profile") {
             None => Table::new(),

@@ -117,7 +117,7 @@ enum Command {
     Man(man::Args),
 }
 
-/// The command, with protocols of one's own beside the built-in ones.
+/// The command, with your own protocols beside the built-in ones.
 pub fn main(own: Vec<Entry>) -> ExitCode {
     let named = !own.is_empty();
     let exit = registry::register(own).and_then(|()| {
@@ -157,9 +157,18 @@ fn command(named: bool) -> clap::Command {
         ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
-    let command = Cli::command().color(color).max_term_width(100);
+    let command = negative(Cli::command()).color(color).max_term_width(100);
     let command = if named { again::renamed(command, &again::program()) } else { command };
     help::grouped(command)
+}
+
+/// The command with options that take `-1` for a number: each says then what it wants instead.
+fn negative(command: clap::Command) -> clap::Command {
+    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(takes).mut_subcommands(negative)
 }
 
 /// What `--color` says, as far as it can be told without reading all options.

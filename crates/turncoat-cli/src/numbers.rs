@@ -1,5 +1,7 @@
 //! Numbers as people write and read them: `10k`, `1e6`, `10,000`, "1 run".
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Deserializer, Serializer, de};
 use toml::Value;
 
@@ -31,6 +33,17 @@ pub(crate) fn at_least_one(text: &str) -> Result<u64, String> {
         0 => Err("give at least 1".to_owned()),
         count => Ok(count),
     })
+}
+
+/// Reads a number in a range, and says in plain words which one that is.
+pub(crate) fn within<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let wrong = || format!("give a whole number from {} to {}", range.start(), range.end());
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(wrong)
+    }
 }
 
 /// A number without a fraction, as far as it is exact.

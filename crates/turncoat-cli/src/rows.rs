@@ -10,7 +10,7 @@ use turncoat_core::outcome::{Outcome, Violation};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::suite::Bug;
-use turncoat_lab::suspects::{OTHER, Suspects};
+use turncoat_lab::suspects::{Suspects, is_known};
 
 use crate::{again, files, registry};
 
@@ -82,9 +82,10 @@ impl Rows {
         outcome: &Outcome,
         violation: &Violation,
     ) -> Result<Option<Bug>> {
-        let names = self.suspects(entry, scenario)?.name(scenario, outcome, &mut *entry.runner())?;
+        let names =
+            self.suspects(entry, scenario)?.rows_alone().name(scenario, outcome, &mut *entry.runner())?;
         let place = outcome.violations.iter().position(|other| other == violation);
-        let name = place.and_then(|place| names.get(place)).filter(|name| ***name != *OTHER);
+        let name = place.and_then(|place| names.get(place)).filter(|name| is_known(name));
         name.map(|id| self.bug(id)).transpose()
     }
 

@@ -37,6 +37,7 @@ impl Searcher {
 
     /// The strategy itself.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
-        turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
+        let entry = registry::protocol(&base.protocol.name)?;
+        Ok(turncoat_strategies::make(self.strategy, base, &self.params, &(entry.mutations)())?)
     }
 }

@@ -8,24 +8,24 @@ use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use clap::value_parser;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use turncoat_core::assume::Assumption;
 use turncoat_core::ids::{NodeId, Time};
 use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
-use turncoat_core::scenario::{Goal, Latency, Scenario, Seed};
+use turncoat_core::scenario::{ClusterSpec, Goal, Latency, Scenario, Seed};
 use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
 use turncoat_strategies::StrategyError;
 
 use crate::config::Config;
-use crate::numbers::counted;
+use crate::numbers::{self, counted};
+use crate::out::Tone;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
-use crate::{again, registry};
+use crate::{again, out, registry};
 
 /// The seed of those who give none: fixed, so that what one user sees on first contact, all do.
 const SEED: Seed = Seed(0x5eed);
@@ -137,15 +137,16 @@ pub(crate) struct Engine {
     pub(crate) seed: Option<Seed>,
 
     /// Threads; 0 for all cores [default: 0]
-    #[arg(short, long, value_name = "N", value_parser = value_parser!(u16).range(..=i64::from(JOBS)))]
+    #[arg(short, long, value_name = "N", value_parser = numbers::within::<u16>(0..=JOBS.into()))]
     #[serde(deserialize_with = "jobs")]
     pub(crate) jobs: Option<u16>,
 }
 
 /// A file may say no more than the command line.
 fn jobs<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u16>, D::Error> {
-    let jobs = u16::deserialize(d)?;
-    if jobs > JOBS { Err(D::Error::custom(format!("{jobs} is not in 0..={JOBS}"))) } else { Ok(Some(jobs)) }
+    let jobs = i64::deserialize(d)?;
+    let wrong = || D::Error::custom(format!("give a whole number from 0 to {JOBS}"));
+    u16::try_from(jobs).ok().filter(|&jobs| jobs <= JOBS).map(Some).ok_or_else(wrong)
 }
 
 impl Engine {
@@ -171,19 +172,19 @@ pub(crate) struct Setup {
     scheduler: Option<String>,
 
     /// Replicas [default: as many as the protocol needs for F, at least 4]
-    #[arg(short, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(1..=64))]
+    #[arg(short, value_name = "N", help_heading = "Cluster", value_parser = numbers::within::<u8>(1..=64))]
     n: Option<u8>,
 
     /// Faulty replicas to tolerate [default: 1, or the most that the protocol tolerates with N replicas]
-    #[arg(short, value_name = "F", help_heading = "Cluster", value_parser = value_parser!(u8).range(0..=64))]
+    #[arg(short, value_name = "F", help_heading = "Cluster", value_parser = numbers::within::<u8>(0..=64))]
     f: Option<u8>,
 
     /// Clients [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Cluster", value_parser = value_parser!(u8).range(0..=64))]
+    #[arg(long, value_name = "N", help_heading = "Cluster", value_parser = numbers::within::<u8>(0..=64))]
     clients: Option<u8>,
 
     /// Requests, of all clients together [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Cluster")]
+    #[arg(long, value_name = "N", help_heading = "Cluster", value_parser = numbers::within::<u32>(0..=u32::MAX.into()))]
     requests: Option<u32>,
 
     /// Allow more than F faulty replicas; violations are then reported as outside the protocol's assumptions
@@ -215,6 +216,8 @@ pub(crate) struct Prepared {
     /// The name of the strategy.
     pub(crate) strategy: &'static str,
     params: Vec<(String, String)>,
+    /// Whether the options break the assumption that clients have one request outstanding, on purpose.
+    crowded: bool,
 }
 
 impl Setup {
@@ -249,7 +252,8 @@ impl Setup {
             }
         }
         let base = self.scenario(&entry, base, size, &paths)?;
-        let prepared = Prepared { entry, base, strategy: info.name, params };
+        let crowded = self.beyond.contains(&Assumption::Requests);
+        let prepared = Prepared { entry, base, strategy: info.name, params, crowded };
         prepared.entry.runner().validate(&prepared.base)?;
         prepared.asks_for_something()?;
         prepared.heeds(&paths)?;
@@ -259,8 +263,10 @@ impl Setup {
     /// What `--set` says: keys of the scenario, and parameters of the strategy.
     fn assignments(&self) -> Result<(Assignments, Assignments)> {
         let split = |text: &String| match text.split_once('=') {
-            Some((path, value)) => Ok((path.trim().to_owned(), value.trim().to_owned())),
-            None => bail!("`--set {text}`: expected PATH=VALUE, as in `network.loss=hold` or `c=2`"),
+            Some((path, value)) if !path.trim().is_empty() => {
+                Ok((path.trim().to_owned(), value.trim().to_owned()))
+            }
+            _ => bail!("`--set {text}`: expected PATH=VALUE, as in `network.loss=hold` or `c=2`"),
         };
         let all = self.set.iter().map(split).collect::<Result<Assignments>>()?;
         Ok(all.into_iter().partition(|(path, _)| path.contains('.')))
@@ -356,7 +362,7 @@ impl Setup {
             (Some(n), None) => {
                 (n, (1..=n.min(NodeId::MAX)).take_while(|&f| bound(f) <= n).last().unwrap_or(0))
             }
-            (None, Some(f)) => (bound(f), f),
+            (None, Some(f)) => (bound(f).max(ClusterSpec::default().n), f),
             (None, None) => (bound(base.cluster.f).max(base.cluster.n), base.cluster.f),
         }
     }
@@ -383,7 +389,24 @@ fn assign(base: &Scenario, (path, text): &(String, String)) -> Result<Scenario> 
 impl Prepared {
     /// The strategy, for campaigns and single runs alike.
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
-        turncoat_strategies::make(self.strategy, base, &self.params).map_err(BoxError::from)
+        let lies = (self.entry.mutations)();
+        turncoat_strategies::make(self.strategy, base, &self.params, &lies).map_err(BoxError::from)
+    }
+
+    /// Warns of clients that do not wait for their results, where the protocol counts on that.
+    pub(crate) fn warn(&self) {
+        let (workload, clients) = (&self.base.workload, self.base.cluster.clients);
+        let (requests, name) = (workload.requests, self.entry.name);
+        let Some(every) = workload.every else { return };
+        if self.crowded || clients >= requests as usize || !self.entry.assumptions(&self.base).one_request {
+            return;
+        }
+        let text = format!(
+            "workload.every = {every}: a client sends its next request before it has the result of the last one, and {name} \
+             assumes that it waits. Violations of termination then count as outside the assumptions; with `--clients \
+             {requests}` each client has one request"
+        );
+        out::complain(Tone::Warning, "warning", text);
     }
 
     /// Whether clients ask for anything, or replicas have something to decide: a run of nothing tests nothing.
@@ -465,7 +488,8 @@ impl Prepared {
     /// What they would be without options and configuration.
     pub(crate) fn defaults(&self) -> Result<toml::Table> {
         let base = Scenario::new(self.entry.name);
-        Self { entry: self.entry.clone(), base, strategy: self.strategy, params: Vec::new() }.tables()
+        Self { entry: self.entry.clone(), base, strategy: self.strategy, params: Vec::new(), crowded: true }
+            .tables()
     }
 }
 
@@ -518,7 +542,7 @@ mod tests {
 
     #[test]
     fn a_hunt_is_as_the_row_says() {
-        let Prepared { entry, base, strategy, params } = hunt("", None);
+        let Prepared { entry, base, strategy, params, .. } = hunt("", None);
         assert_eq!((entry.name, strategy), ("pbft-classic", "byzzfuzz"));
         assert_eq!(params, [("c".to_owned(), "2".to_owned()), ("d".to_owned(), "0".to_owned())]);
         assert_eq!((base.cluster.n, base.cluster.clients, base.workload.requests), (5, 2, 6));

@@ -31,6 +31,11 @@ pub(crate) struct Shown<'a> {
     injected: Injected,
     marks: Vec<&'static str>,
     fingerprint: Seed,
+    /// Whether replicas propose values of their own, and what they call a slot: for people.
+    #[serde(skip)]
+    stream: bool,
+    #[serde(skip)]
+    slot: &'static str,
 }
 
 impl<'a> Shown<'a> {
@@ -52,6 +57,8 @@ impl<'a> Shown<'a> {
             injected: outcome.injected,
             marks: marks.map(|(_, &name)| name).collect(),
             fingerprint: Seed(outcome.fingerprint),
+            stream: entry.stream,
+            slot: entry.slot,
         }
     }
 
@@ -65,16 +72,18 @@ impl<'a> Shown<'a> {
         if self.violations.is_empty() {
             out::toned(Tone::Good, "no violation", "")?;
         }
-        let (cluster, requests) = (&scenario.cluster, scenario.workload.requests);
-        let (clients, requests) =
-            (counted(cluster.clients as u64, "client"), counted(requests.into(), "request"));
-        out::line(format_args!(
-            "{}, n = {}, f = {}, {clients}, {requests}",
-            self.protocol, cluster.n, cluster.f
-        ))?;
+        let (cluster, requests) = (&scenario.cluster, u64::from(scenario.workload.requests));
+        let work = match self.stream {
+            true => format!("{} to decide", counted(requests, self.slot)),
+            false => {
+                format!("{}, {}", counted(cluster.clients as u64, "client"), counted(requests, "request"))
+            }
+        };
+        out::line(format_args!("{}, n = {}, f = {}, {work}", self.protocol, cluster.n, cluster.f))?;
+        let completed = format!("{} completed, ", counted(self.completed.into(), "request"));
         let (completed, commits) =
-            (counted(self.completed.into(), "request"), counted(self.commits.into(), "decision"));
-        row("progress", format_args!("{completed} completed, {commits}; {}", ended(self.end)))?;
+            (if self.stream { "" } else { &completed }, counted(self.commits.into(), "decision"));
+        row("progress", format_args!("{completed}{commits}; {}", ended(self.end)))?;
         for breach in self.breaches {
             row("outside", format_args!("{}: {breach}", breach.assumption))?;
         }
@@ -83,12 +92,16 @@ impl<'a> Shown<'a> {
         }
         let Injected { faults, dropped, held, mutated, accepted, .. } = self.injected;
         let (steps, deliveries) = (counted(self.steps, "step"), self.deliveries);
-        row("events", format_args!("{steps}, {deliveries} of them deliveries, {} ticks", self.time))?;
+        row(
+            "events",
+            format_args!("{steps}, {deliveries} of them deliveries; {}", counted(self.time, "tick")),
+        )?;
         row(
             "adversary",
             format_args!(
-                "{}; {dropped} messages dropped, {held} held back, {mutated} altered ({accepted} accepted)",
-                counted(faults.into(), "fault")
+                "{}; {} dropped, {held} held back, {mutated} altered ({accepted} accepted)",
+                counted(faults.into(), "fault"),
+                counted(dropped.into(), "message")
             ),
         )?;
         if !self.marks.is_empty() {

@@ -20,7 +20,7 @@ use crate::again;
 use crate::cases::{Case, Cases, Verdict};
 use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
-use crate::numbers::{counted, grouped, many};
+use crate::numbers::{counted, many};
 use crate::out::{self, Tone};
 use crate::progress::rate;
 use crate::show::{Detail, row, words};
@@ -58,6 +58,8 @@ pub(crate) struct Known {
     pub(crate) bugs: Vec<Arc<str>>,
     /// Of the first violations, the one that each shows.
     pub(crate) shown: BTreeMap<Property, Arc<str>>,
+    /// Of those that show none, a smallest set of bug flags that each needs.
+    pub(crate) needed: BTreeMap<Property, Arc<str>>,
 }
 
 /// A violation as JSON has it.
@@ -144,7 +146,7 @@ impl Tally<'_> {
         };
         let unrepeatable = self.unrepeatable.iter().map(|run| {
             let why = format!("{} depends on more than its scenario", self.entry.name);
-            broken(format!("run {run}"), format!("run {run} was another one when it was run again: {why}"))
+            broken(format!("run {run}"), format!("run {run} was different when it was run again: {why}"))
         });
         let nothing =
             (self.summary.runs == 0).then(|| broken("campaign".to_owned(), "nothing ran".to_owned()));
@@ -205,6 +207,7 @@ impl Tally<'_> {
             "untested": self.untested(),
             "known_bugs": self.known.bugs,
             "shown_bugs": self.known.shown,
+            "needed_flags": self.known.needed,
             "undecided": self.summary.undecided,
             "steps": steps,
             "deliveries": deliveries,
@@ -290,22 +293,21 @@ impl Tally<'_> {
             let text = format!("{property} {count} ({}), after breaking `{assumption}`", share(count));
             row("outside", text)?;
         }
+        // Whether lies were accepted says how hard a campaign that found nothing has tried.
         if verbose || first.is_empty() {
             let [faults, dropped, held, mutated] =
                 [injected.faults, injected.dropped, injected.held, injected.mutated].map(per_run);
-            let words = format!(
-                "{faults:.2} per run; they dropped {dropped:.2} messages, held back {held:.2}, altered {mutated:.2}"
-            );
-            row("faults", words)?;
-        }
-        if verbose {
+            let did = [("dropped", dropped), ("held back", held), ("altered", mutated)];
+            let did = did.into_iter().filter(|(_, messages)| *messages > 0.0);
+            let did: Vec<_> = did.map(|(what, messages)| format!("{messages:.2} {what}")).collect();
+            row("faults", format_args!("{faults:.2} per run; messages per run: {}", none_or(&did)))?;
             if injected.mutated > 0 {
                 let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
-                row(
-                    "mutations",
-                    format_args!("{} in all, {accepted:.1} % accepted", grouped(injected.mutated)),
-                )?;
+                let altered = many(injected.mutated, "altered message");
+                row("lies", format_args!("{altered}, {accepted:.1} % accepted"))?;
             }
+        }
+        if verbose {
             row("ends", ended(ends))?;
             let marks = marks.named(self.entry.marks).map(|(name, runs)| format!("{name} {}", share(runs)));
             row("marks", none_or(&marks.collect::<Vec<_>>()))?;
@@ -329,6 +331,8 @@ impl Tally<'_> {
             row("property", property.about())?;
             if let Some(bug) = self.known.shown.get(&property) {
                 row("known bug", bug)?;
+            } else if let Some(flags) = self.known.needed.get(&property) {
+                row("bug flags", flags)?;
             }
             if let Some(Filed { path, how }) = self.files.get(&property) {
                 let known = if *how == How::Known { " (saved before, and no larger)" } else { "" };
@@ -369,16 +373,21 @@ impl Tally<'_> {
     /// Which bugs are known of such a protocol, and whether they showed: many have a row of their own.
     fn print_known(&self) -> Result<()> {
         const FEW: usize = 4;
-        let Known { bugs, shown } = &self.known;
+        let Known { bugs, shown, .. } = &self.known;
         if bugs.is_empty() {
             return Ok(());
         }
         let (name, shown) = (self.entry.name, shown.values().collect::<BTreeSet<_>>());
-        let showed = match (shown.len(), self.summary.first.is_empty()) {
-            (0, true) if bugs.len() == 1 => "it did not show".to_owned(),
-            (0, true) => "none of them showed".to_owned(),
+        let Summary { first, first_outside, .. } = &self.summary;
+        let showed = match (shown.len(), first.is_empty()) {
+            (0, true) if !first_outside.is_empty() => {
+                "violations outside the assumptions are not attributed to known bugs".to_owned()
+            }
+            (0, true) if bugs.len() == 1 => "it was not found".to_owned(),
+            (0, true) => "none of them was found".to_owned(),
             (0, false) => "no violation was attributed to a single known bug".to_owned(),
-            (_, _) => format!("{} showed", and(shown)),
+            (1, _) => format!("{} was found", and(shown)),
+            (_, _) => format!("{} were found", and(shown)),
         };
         let (count, names) = (counted(bugs.len() as u64, "known bug"), bugs.join(", "));
         if bugs.len() <= FEW {

@@ -7,7 +7,7 @@ use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::campaign::{Campaign, Until};
 use turncoat_lab::plan::{Ends, Planned, Suspected};
 use turncoat_lab::store::Description;
-use turncoat_lab::suite::Bug;
+use turncoat_lab::suite::{Bug, others_show};
 use turncoat_lab::suspects::Suspects;
 
 use crate::registry;
@@ -52,9 +52,14 @@ impl Task {
             Ends::Bug(id) => Some(Rows::embedded().bug(id)?),
             _ => None,
         };
-        let shown = |_: u64, _: &Scenario, outcome: &Outcome| match &self.until {
+        let find = |name: &str| Ok(registry::protocol(name)?);
+        // What controls violate as well under the same scenario is not the bug.
+        let shows_bug = |bug: &Bug, scenario: &Scenario, outcome: &Outcome| {
+            bug.shows(outcome) && !others_show(bug, scenario, &find).unwrap_or(true)
+        };
+        let shown = |_: u64, scenario: &Scenario, outcome: &Outcome| match &self.until {
             Ends::Property(property) => outcome.violation(*property).is_some(),
-            _ => bug.as_ref().is_some_and(|bug: &Bug| bug.shows(outcome)),
+            _ => bug.as_ref().is_some_and(|bug| shows_bug(bug, scenario, outcome)),
         };
         work(&Campaign {
             entry,
@@ -76,13 +81,14 @@ impl Task {
 
     fn suspects(&self) -> Result<Option<Suspects>> {
         let rows = Rows::embedded();
-        let bugs = match &self.suspects {
-            Suspected::Nobody => return Ok(None),
-            Suspected::All => rows.bugs(&[])?,
-            Suspected::Bug(id) => vec![rows.bug(id)?],
-        };
-        let find = |name: &str| Ok(registry::protocol(name)?);
-        Ok(Some(Suspects::new(&self.entry, &self.base, &bugs, &find)))
+        Ok(match &self.suspects {
+            Suspected::Nobody => None,
+            Suspected::All => Some(rows.suspects(&self.entry, &self.base)?),
+            Suspected::Bug(id) => {
+                let find = |name: &str| Ok(registry::protocol(name)?);
+                Some(Suspects::new(&self.entry, &self.base, &[rows.bug(id)?], &find).rows_alone())
+            }
+        })
     }
 
     /// What a store says about the campaign.

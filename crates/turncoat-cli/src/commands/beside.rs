@@ -32,7 +32,7 @@ that both have (`only`).
 
 Exits with 1 if decisions or violations differ in some run.
 
-Example: turncoat beside malachite tendermint --strategy byzzfuzz --set only=prevote.id,precommit.id,omit --runs 1000";
+Example: turncoat beside malachite tendermint --set only=prevote.id,omit";
 
 /// Compare what two implementations of one protocol decide
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     seed: Seed,
 
     /// How many runs: 1000, 10k, 1e6
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one)]
     runs: u64,
 
     /// Save the first run of each kind of difference in this folder
@@ -196,8 +196,8 @@ impl Counts {
         for (&(by_first, kind), count) in &self.partings {
             let by = if by_first { first.name } else { second.name };
             let (index, Parting { time, who, round, .. }) = &self.examples[&(by_first, kind)];
-            let view = round.view;
-            let example = format!("in run {index} by {who} at {time}, view {view}");
+            let view = (first.view_name)(round.view);
+            let example = format!("in run {index} by {who} at {time}, {view}");
             out::line(format_args!("  {count:>7}  {kind} of {by}: {example}"))?;
         }
         Ok(())

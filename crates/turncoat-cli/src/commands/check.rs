@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::setup::{Engine, Setup, Start};
 
 const NOTES: &str = "\
-Fuzzing relies on what is checked here, in runs with random losses and lies (--strategy) and a dozen requests (--requests):
+Checks what fuzzing relies on, in runs with random losses and lies (--strategy) and a dozen requests (--requests):
   determinism  the same scenario gives the same run, whatever ran before it
   messages     messages survive being written and read back
   states       nodes can be shown, hashed and copied
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     seed: Option<Seed>,
 
     /// Runs for each check: 1000, 10k
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one)]
     runs: u64,
 
     #[command(flatten)]

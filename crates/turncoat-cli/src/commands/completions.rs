@@ -10,7 +10,8 @@ use crate::{Cli, again, out};
 const NOTES: &str = "\
 Load the output in your shell's start-up file, or put it where the shell looks for completions.
 
-Example: turncoat completions bash > ~/.local/share/bash-completion/completions/turncoat
+Example: turncoat completions bash \\
+           > ~/.local/share/bash-completion/completions/turncoat
          turncoat completions zsh > ~/.zfunc/_turncoat
          turncoat completions fish > ~/.config/fish/completions/turncoat.fish";
 

@@ -32,13 +32,15 @@ Example: turncoat corpus run
 
 const RUN_NOTES: &str = "\
   fails    still violates the property, in the same run as when it was saved
+  outside  so it does, but only after an assumption of the protocol was broken
   changed  violates a property, but the run is different
   fixed    violates nothing any more
   stale    does not run any more: a flag or a lie has a new name
   slow     was stopped by --timeout
   foreign  is no scenario, or one of a protocol that this program does not have
 
-Exits with 1 if an entry fails, with 3 if one is changed, stale, slow or foreign, and with 0 if all are fixed.
+Exits with 1 if an entry fails, with 3 if one is changed, stale, slow or foreign, with 4 if there is no entry, and with 0 if all \
+are fixed or outside.
 
 Example: turncoat corpus run --junit corpus.xml";
 
@@ -321,7 +323,10 @@ fn prune(folder: &Folder, dry_run: bool, json: bool) -> Result<Exit> {
     let left = judged.len() - changes.iter().filter(gone).count();
     match json {
         true => out::json("corpus", json!({ "entries": judged.len(), "left": left, "dry-run": dry_run }))?,
-        false => out::line(format_args!("{left} of {} entries left", judged.len()))?,
+        false => out::line(format_args!(
+            "{left} of {} left",
+            if judged.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", judged.len()) }
+        ))?,
     }
     Ok(Exit::Clean)
 }

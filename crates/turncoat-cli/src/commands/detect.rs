@@ -1,7 +1,6 @@
 //! `turncoat suite run`: how often each strategy finds each known bug.
 
 use anyhow::{Result, anyhow};
-use clap::value_parser;
 use serde_json::json;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::plan::{Ends, Suspected};
@@ -23,7 +22,7 @@ interval (Wilson), or an upper bound for bugs that were never found. The exit co
 
 A strategy is a name with parameters: byzzfuzz:c=2:d=2.
 
-Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2:d=2,random --runs 10000 --db suite.db";
+Example: turncoat suite run --strategy byzzfuzz,byzzfuzz:c=2,random";
 
 /// Run strategies on all bugs and print how often each finds which
 #[derive(clap::Args)]
@@ -49,7 +48,7 @@ pub(crate) struct Subject {
     ids: Vec<String>,
 
     /// Only bugs of this tier: 1, published with the tools that found them; 2, real bugs found elsewhere; 3, seeded
-    #[arg(long, value_name = "TIER", value_parser = value_parser!(u8).range(1..=3))]
+    #[arg(long, value_name = "TIER", value_parser = numbers::within::<u8>(1..=3))]
     tier: Option<u8>,
 
     /// The strategies
@@ -62,7 +61,7 @@ pub(crate) struct Subject {
     strategy: Vec<String>,
 
     /// Runs of each strategy on each bug: 1000, 10k
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one)]
     runs: u64,
 }
 

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::searcher::Searcher;
 use crate::series::{self, Series, Want};
 use crate::task::{Label, Task};
-use crate::{digest, files, numbers, out, registry};
+use crate::{digest, files, layout, numbers, out, registry};
 
 /// The files of the experiments: an installed command has no repository.
 #[derive(Embed)]
@@ -29,8 +29,8 @@ struct Experiments;
 const NOTES: &str = "\
 Prints tables in Markdown: the runs that violate each property (T termination, V validity, I integrity, A agreement), with \
 the rules of integrity (twice, duplicate, order) apart; the rates with 95 % intervals, ours and the published ones; and the \
-known bugs behind the violations. `!` marks a published rate whose interval does not overlap ours, `~` one that lies outside \
-our interval although the two overlap. Violations are what the tables count, so the exit code is 0.
+known bugs behind the violations. Where ours and the published rate differ by more than chance explains (Fisher's exact test), \
+p follows; a last row compares the sums of all rows of a strategy. Violations are what the tables count, so the exit code is 0.
 
 Tables about liveness show for each method the runs that it suspects, how many of those end without conflicting locks \
 (false, as the paper counts), and how many decide after all once the network is whole (refuted). `~` marks real time.
@@ -65,7 +65,7 @@ pub(crate) struct Subject {
     name: String,
 
     /// Runs of each campaign: 1000, 10k [default: as the experiment says]
-    #[arg(long, value_name = "N", value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = numbers::at_least_one)]
     runs: Option<u64>,
 
     /// Do not ask which known bug is behind each violation, which takes more time than all else
@@ -110,7 +110,7 @@ fn load(name: &str) -> Result<(Experiment, String)> {
 
 pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     if args.subject.name == "list" {
-        return list();
+        return list(args.series.json);
     }
     let Loaded { experiment, file, cells, runs } = args.subject.load()?;
     let series::Args { engine, store, json } = &args.series;
@@ -146,6 +146,10 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     series.finish();
     if !json {
         out::markdown(experiment.markdown(&results).trim())?;
+        // For people: pages and pipes get the tables alone.
+        if layout::width().is_some() {
+            out::line(format_args!("\n{LEGEND}"))?;
+        }
         return Ok(Exit::Clean);
     }
     for (cell, ran) in cells.iter().zip(&results) {
@@ -162,6 +166,10 @@ pub(crate) fn experiment(args: &Args) -> Result<Exit> {
     }
     Ok(Exit::Clean)
 }
+
+/// What the columns of most tables mean.
+const LEGEND: &str = "T termination, V validity, I integrity, A agreement; twice, duplicate and order are rules of integrity. \
+                      `turncoat experiment --help` explains the rest.";
 
 /// What somebody who interrupts is told.
 const OTHERS: &str = "a table with fewer runs in some rows would mislead, so none is printed";
@@ -222,8 +230,12 @@ impl Subject {
 }
 
 /// Prints the names of all experiments.
-fn list() -> Result<Exit> {
+fn list(json: bool) -> Result<Exit> {
     let all = all()?;
+    if json {
+        let all = all.iter().map(|(name, title)| json!({ "name": name, "about": title })).collect::<Vec<_>>();
+        return Ok(out::json("list", json!({ "experiments": all })).map(|()| Exit::Clean)?);
+    }
     let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, title) in all {
         out::hung(format_args!("{name:width$}  "), title)?;
@@ -239,7 +251,7 @@ fn watch(cells: &[Cell], tasks: &[Task], series: &mut Series) -> Result<Option<V
         let (mut traces, mut undecided) = (Vec::new(), Vec::new());
         let mut keep = |record: Record| {
             undecided.extend(record.scenario.clone().filter(|_| record.outcome.end != End::Goal));
-            traces.push(Trace::new(record, rounds));
+            traces.push(Trace::new(record, rounds, cell.hot));
         };
         let Some(summary) = series.run(task, Want::Samples(&mut keep), OTHERS)? else { return Ok(None) };
         let (seconds, clock) = (clock.seconds(), Stopwatch::start());

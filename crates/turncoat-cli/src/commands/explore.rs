@@ -11,8 +11,8 @@ use anyhow::{Result, bail};
 use crate::exit::Exit;
 use crate::explore::{Session, Waiting, Workspace, serve};
 use crate::named::{self, Named};
-use crate::out;
 use crate::setup::{Setup, Start};
+use crate::{numbers, out};
 
 const NOTES: &str = "\
 Opens a page on which you step through a run, play the adversary and see what each replica knows. Give it a scenario file, a \
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     setup: Setup,
 
     /// The port; 0 for any free one
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::within::<u16>(0..=65_535))]
     port: u16,
 
     /// Print the address without opening a browser

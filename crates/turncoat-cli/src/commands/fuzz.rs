@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ArgGroup;
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
@@ -16,7 +16,7 @@ use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
-use turncoat_lab::suspects::OTHER;
+use turncoat_lab::suspects::{NO_FLAG, is_known};
 
 use crate::campaign::{Keys, When};
 use crate::campaign_store::CampaignStore;
@@ -131,6 +131,7 @@ impl Subject {
             config.print(&given, &self.setup, &prepared)?;
             return Ok(None);
         }
+        prepared.warn();
         let keys = config.campaign()?.or_default();
         let searcher = prepared.searcher(&[]);
         let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
@@ -164,6 +165,9 @@ pub(crate) fn fuzz(args: &Args) -> Result<Exit> {
     let wanted = args.expect.and_then(|Wanted(property)| property);
     let Some((task, keys)) = args.subject.task(wanted)? else { return Ok(Exit::Clean) };
     args.output.check()?;
+    if args.subject.identify && keys.db.is_none() {
+        bail!("`--identify` stores known bugs in a database: give it with `--db FILE`");
+    }
     let mut store = CampaignStore::open(keys.db.as_deref(), args.resume)?;
     let stop = Stop::on_interrupt()?;
     let exit = task.with(keys.engine.threads(), &stop, |campaign| {
@@ -239,24 +243,24 @@ fn run(
     reported.map(|()| exit)
 }
 
-/// The bugs of the suite that such a protocol has, and those that the first violations show.
+/// The bugs of the suite that such a protocol has, and what the first violations are put down to.
 fn known_bugs(task: &Task, summary: &Summary) -> Result<Known> {
     let bugs = Rows::embedded().of_protocol(&task.entry, &task.base)?;
     let bugs: Vec<Arc<str>> = bugs.into_iter().map(|bug| bug.id.into()).collect();
     let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
-    let mut shown = BTreeMap::new();
+    let (mut shown, mut needed) = (BTreeMap::new(), BTreeMap::new());
     let mut runner = task.entry.runner();
     for (&property, Finding { scenario, violation, .. }) in &summary.first {
-        if bugs.is_empty() {
-            break;
-        }
         let outcome = runner.execute(scenario)?;
         let names = suspects.name(scenario, &outcome, &mut *runner)?;
         let place = outcome.violations.iter().position(|found| found == violation);
-        let name = place.and_then(|place| names.get(place)).filter(|name| ***name != *OTHER);
-        shown.extend(name.map(|name| (property, Arc::clone(name))));
+        match place.and_then(|place| names.get(place)) {
+            Some(name) if is_known(name) => drop(shown.insert(property, Arc::clone(name))),
+            Some(name) if **name != *NO_FLAG => drop(needed.insert(property, Arc::clone(name))),
+            _ => {}
+        }
     }
-    Ok(Known { bugs, shown })
+    Ok(Known { bugs, shown, needed })
 }
 
 /// Saves the first violation of each property, shrunk if there is time for it. What cannot be saved was found
@@ -324,11 +328,11 @@ fn conclude(tally: &Tally<'_>, args: &Args, exit: Exit) -> Exit {
     let worst = Property::WORST_FIRST.into_iter().find(found);
     let again = wanted.or(worst).map(|property| tally.commands(property)).unwrap_or_default();
     if !again.is_empty() {
-        out::log("next, to see why it broke, to step through it in a browser, to run it again:");
+        out::log("next: see why it broke, step through it in a browser, run it again");
         again.iter().for_each(out::log);
     } else if let (Some(bug), false) = (tally.known.bugs.first(), args.output.json()) {
         let (program, name) = (again::program(), tally.entry.name);
-        out::log("next, to see all known bugs, to search for one of them:");
+        out::log("next: see all known bugs, search for one of them");
         out::log(format_args!("{program} list bugs {name}"));
         out::log(format_args!("{program} fuzz --bug {bug}"));
     }

@@ -23,13 +23,16 @@ use crate::stop::Stop;
 use crate::{numbers, out, registry};
 
 const NOTES: &str = "\
-Each strategy runs on the protocol, cluster and workload of the bug until a run shows it. That run violates the bug's \
+Each strategy runs on the protocol, cluster and workload of the bug until a run shows it. Without --strategy these are ByzzFuzz, \
+naive and random with several parameters and schedulers. That run violates the bug's \
 property, after a lie that had an effect if the bug needs one; the controls do not violate it under the same scenario, nor \
 does the protocol without one of the bug's flags under the same schedule. Prints a table in Markdown: the index of that run, \
 from 0, with `*` if only runs without such a lie violate the property; `-` if there is none; `x` if the controls violate it \
-so often that a find would mean nothing. The exit code is always 0.
+so often that a find would mean nothing. With --seeds, the median over so many campaigns, and how many of them found it. The \
+exit code is always 0.
 
-Example: turncoat suite hunt pbft-java/figure-2 --runs 10000";
+Example: turncoat suite hunt pbft-java/figure-2 --runs 10000
+         turncoat suite hunt hotstuff --strategy portfolio:mix=wide,portfolio --seeds 5";
 
 /// Print after how many runs each strategy finds each bug
 #[derive(clap::Args)]
@@ -40,8 +43,16 @@ pub(crate) struct Args {
     ids: Vec<String>,
 
     /// At most so many runs of a strategy for one bug: 1000, 200k
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = numbers::at_least_one)]
     runs: u64,
+
+    /// The strategies, each with the scheduler of the bug's campaigns
+    #[arg(long, value_name = "NAME[:PARAMETER=VALUE],..", value_delimiter = ',')]
+    strategy: Vec<String>,
+
+    /// Campaigns of each strategy for one bug, with this many seeds in a row
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = numbers::within::<u64>(1..=1000))]
+    seeds: u64,
 
     #[command(flatten)]
     engine: Engine,
@@ -55,7 +66,15 @@ pub(crate) struct Args {
     digest: bool,
 }
 
-/// Who searches: its name, the strategy with parameters, the scheduler.
+/// Who searches.
+struct Hunter {
+    name: String,
+    searcher: Searcher,
+    /// That of the bug's campaigns, where there is none.
+    scheduler: Option<SchedulerName>,
+}
+
+/// Who searches where nobody is named: its name, the strategy with parameters, the scheduler.
 const HUNTERS: [(&str, &str, SchedulerName); 8] = [
     ("byzzfuzz c=1 d=1", "byzzfuzz:c=1:d=1", SchedulerName::Timed),
     ("byzzfuzz c=2 d=2", "byzzfuzz:c=2:d=2", SchedulerName::Timed),
@@ -67,6 +86,39 @@ const HUNTERS: [(&str, &str, SchedulerName); 8] = [
     // Timers fire early, and much is lost.
     ("random hasty", "random:timeout=30:drop=60:mutate=0", SchedulerName::Async),
 ];
+
+impl Args {
+    fn hunters(&self) -> Result<Vec<Hunter>> {
+        if self.strategy.is_empty() {
+            let hunter = |(name, text, scheduler): (&str, _, _)| {
+                let (name, searcher) = (name.to_owned(), Searcher::parse(text)?);
+                Ok(Hunter { name, searcher, scheduler: Some(scheduler) })
+            };
+            return HUNTERS.into_iter().map(hunter).collect();
+        }
+        let hunter = |text: &String| {
+            let searcher = Searcher::parse(text)?;
+            Ok(Hunter { name: searcher.label(), searcher, scheduler: None })
+        };
+        self.strategy.iter().map(hunter).collect()
+    }
+
+    /// What the campaigns of a hunter come to: the find of the only one, or the median of many.
+    fn median(&self, bug: &Bug, hunter: &Hunter, stop: &Stop) -> Result<String> {
+        let mut found = Vec::new();
+        for seed in 0..self.seeds {
+            let seed = Seed(self.engine.seed().0.wrapping_add(seed));
+            found.push(search(bug, hunter, self, seed, stop)?);
+        }
+        if let [only] = &found[..] {
+            return Ok(only.to_string());
+        }
+        let index = |found: &Found| if let Found::Run(index) = found { *index } else { u64::MAX };
+        found.sort_by_key(index);
+        let hits = found.iter().filter(|found| matches!(found, Found::Run(_))).count();
+        Ok(format!("{} ({hits}/{})", found[(found.len() - 1) / 2], self.seeds))
+    }
+}
 
 /// What became of a search.
 enum Found {
@@ -93,19 +145,20 @@ impl fmt::Display for Found {
 
 pub(crate) fn hunt(args: &Args) -> Result<Exit> {
     let bugs = Rows::embedded().bugs(&args.ids)?;
+    let hunters = args.hunters()?;
     if args.digest {
-        return digest(&bugs, args.engine.seed()).map(|()| Exit::Clean);
+        return digest(&bugs, &hunters, args.engine.seed()).map(|()| Exit::Clean);
     }
     let stop = Stop::on_interrupt()?;
-    let names = HUNTERS.map(|(name, ..)| name);
+    let names: Vec<&str> = hunters.iter().map(|hunter| hunter.name.as_str()).collect();
     let records = Records::new(&["bug", "property"], &names);
     if !args.json {
         records.header()?;
     }
     for bug in &bugs {
         let mut found = Vec::new();
-        for (_, searcher, scheduler) in HUNTERS {
-            found.push(search(bug, &Searcher::parse(searcher)?, scheduler, args, &stop)?.to_string());
+        for hunter in &hunters {
+            found.push(args.median(bug, hunter, &stop)?);
             if stop.interrupted() {
                 out::log("interrupted: the rows above are complete");
                 return Ok(Exit::Interrupted);
@@ -124,29 +177,37 @@ pub(crate) fn hunt(args: &Args) -> Result<Exit> {
 }
 
 /// Prints the digest of all searches.
-fn digest(bugs: &[Bug], seed: Seed) -> Result<()> {
+fn digest(bugs: &[Bug], hunters: &[Hunter], seed: Seed) -> Result<()> {
     let mut digest = Digest::default();
     for bug in bugs {
-        for (_, searcher, scheduler) in HUNTERS {
-            let mut base = bug.base()?;
-            Arc::make_mut(&mut base.scheduler).name = scheduler;
-            let entry = registry::protocol(&base.protocol.name)?;
-            digest.add(&entry, &base, &Searcher::parse(searcher)?, seed)?;
+        for hunter in hunters {
+            let base = hunter.base(bug)?;
+            digest.add(&registry::protocol(&base.protocol.name)?, &base, &hunter.searcher, seed)?;
         }
     }
     digest.print()
 }
 
+impl Hunter {
+    /// What all its runs share.
+    fn base(&self, bug: &Bug) -> Result<Scenario> {
+        let mut base = bug.base()?;
+        if let Some(scheduler) = self.scheduler {
+            Arc::make_mut(&mut base.scheduler).name = scheduler;
+        }
+        Ok(base)
+    }
+}
+
 /// Runs on a control before a search, and how many of them may violate what the bug violates.
 const TRIAL: (u64, u64) = (200, 10);
 
-fn search(bug: &Bug, hunter: &Searcher, scheduler: SchedulerName, args: &Args, stop: &Stop) -> Result<Found> {
-    let mut base = bug.base()?;
-    Arc::make_mut(&mut base.scheduler).name = scheduler;
+fn search(bug: &Bug, hunter: &Hunter, args: &Args, seed: Seed, stop: &Stop) -> Result<Found> {
+    let base = hunter.base(bug)?;
     let (trials, most) = TRIAL;
     for (_, control) in bug.controls(&base)? {
         let harmed = AtomicU64::new(0);
-        run(&control, hunter, args, trials, stop, &|_, _, outcome| {
+        run(&control, hunter, args, seed, trials, stop, &|_, _, outcome| {
             harmed.fetch_add(u64::from(bug.shows(outcome)), Ordering::Relaxed);
             false
         })?;
@@ -155,7 +216,7 @@ fn search(bug: &Bug, hunter: &Searcher, scheduler: SchedulerName, args: &Args, s
         }
     }
     let (found, unlied) = (AtomicBool::new(false), AtomicU64::new(u64::MAX));
-    let runs = run(&base, hunter, args, args.runs, stop, &|index, scenario, outcome| {
+    let runs = run(&base, hunter, args, seed, args.runs, stop, &|index, scenario, outcome| {
         let caused = bug.caused(outcome);
         let new = bug.shows(outcome) && (caused || index < unlied.load(Ordering::Relaxed));
         let find = |name: &str| Ok(registry::protocol(name)?);
@@ -179,8 +240,9 @@ fn search(bug: &Bug, hunter: &Searcher, scheduler: SchedulerName, args: &Args, s
 /// Lets a hunter run until something is shown; says after how many runs it was over.
 fn run(
     base: &Scenario,
-    hunter: &Searcher,
+    hunter: &Hunter,
     args: &Args,
+    seed: Seed,
     runs: u64,
     stop: &Stop,
     shown: &(dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync),
@@ -188,8 +250,8 @@ fn run(
     let campaign = Campaign {
         entry: &registry::protocol(&base.protocol.name)?,
         base,
-        make: &|base| hunter.make(base),
-        seed: args.engine.seed(),
+        make: &|base| hunter.searcher.make(base),
+        seed,
         runs: Some(runs),
         jobs: args.engine.threads(),
         until: Until::Shown(shown),

@@ -10,6 +10,7 @@ use turncoat_lab::lasso::{Proof, Verdict, find};
 
 use crate::exit::Exit;
 use crate::named::{Named, Subject};
+use crate::numbers::counted;
 use crate::{again, files, out, registry};
 
 const NOTES: &str = "\
@@ -143,6 +144,8 @@ fn hint(reason: &str) -> &'static str {
 /// A proof, in plain words.
 pub(super) fn told(lasso: &Lasso, proof: &Proof) -> String {
     let Proof { class, views, ticks, delay, together } = proof;
+    let [ticks, delay, together] = [ticks, delay, together].map(|time| counted(*time, "tick"));
+    let views = counted((*views).into(), "view");
     let class = match class {
         LassoClass::Benign => "benign: nobody lies any more, and all messages take the same time",
         LassoClass::Adversarial => {
@@ -151,10 +154,10 @@ pub(super) fn told(lasso: &Lasso, proof: &Proof) -> String {
     };
     format!(
         "it never terminates: events {} to {} repeat forever, and nothing is decided in them\n  \
-         each time        {views} views and {ticks} ticks later, everything is as before\n  \
+         each time        {views} and {ticks} later, everything is as before\n  \
          {class}\n  \
-         messages         between correct replicas take at most {delay} ticks\n  \
-         correct replicas are together under a correct leader for up to {together} ticks",
+         messages         between correct replicas take at most {delay}\n  \
+         correct replicas are together under a correct leader for up to {together}",
         lasso.from + 1,
         lasso.to,
     )

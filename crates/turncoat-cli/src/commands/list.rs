@@ -1,10 +1,11 @@
 //! `turncoat list`: protocols, strategies, known bugs and all else that has a name.
 
 use anyhow::{Context, Result, bail};
-use clap::{ValueEnum, value_parser};
+use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use turncoat_core::assume::Assumption;
 use turncoat_core::flags::Flag;
+use turncoat_core::logs::LogCheck;
 use turncoat_core::outcome::Property;
 use turncoat_core::part::Scope;
 use turncoat_core::runner::Entry;
@@ -15,7 +16,7 @@ use turncoat_strategies::{Info, Param};
 use crate::commands::experiment;
 use crate::exit::Exit;
 use crate::rows::Rows;
-use crate::{again, out, registry};
+use crate::{again, numbers, out, registry};
 
 const NOTES: &str = "\
 Known bugs can be narrowed down by protocol, property, tier and words; all filters must match.
@@ -52,7 +53,7 @@ struct Filter {
     property: Option<Property>,
 
     /// Only bugs of this tier: 1, published with the tools that found them; 2, real bugs found elsewhere; 3, seeded
-    #[arg(long, value_name = "TIER", help_heading = "Known bugs", value_parser = value_parser!(u8).range(1..=3))]
+    #[arg(long, value_name = "TIER", help_heading = "Known bugs", value_parser = numbers::within::<u8>(1..=3))]
     tier: Option<u8>,
 
     /// Only bugs with this text in their id, title or source
@@ -173,8 +174,9 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
         );
     }
     let entry = |title: &str| {
-        let of = protocol
-            .with_context(|| format!("of which protocol? Say `{} list {title} PROTO`", again::program()))?;
+        let of = protocol.with_context(|| {
+            format!("{title} belong to a protocol: name one, as in `{} list {title} pbft`", again::program())
+        })?;
         registry::protocol(of)
     };
     Ok(match what {
@@ -190,7 +192,11 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
         }
         What::Checkers => {
             let item = |property: Property| Item::plain(property.name(), property.about());
-            ("checkers", Property::ALL.into_iter().map(item).collect())
+            let asked = |check: LogCheck| {
+                Item::plain(check.name(), &format!("{}; where a scenario's `checks` name it", check.about()))
+            };
+            let checks = LogCheck::ALL.into_iter().map(asked);
+            ("checkers", Property::ALL.into_iter().map(item).chain(checks).collect())
         }
         What::Mutations if protocol.is_none() => {
             // Variants of one protocol share their messages: each table once.
@@ -266,7 +272,11 @@ impl Item {
     }
 
     fn mutation((name, scope): (String, Scope)) -> Self {
-        let scope = if scope == Scope::Small { "small" } else { "any" };
+        let scope = match scope {
+            Scope::Small => "small",
+            Scope::Any => "any",
+            Scope::Named => "named",
+        };
         Self { json: json!({ "name": name, "scope": scope }), ..Self::plain(&name, scope) }
     }
 }

@@ -81,12 +81,18 @@ pub(crate) fn new(args: &Args) -> Result<Exit> {
     fits(name)?;
     let folder = Path::new(name);
     ensure!(folder.symlink_metadata().is_err(), "`{name}` exists already: give another name");
+    if let Some(url) = &args.git {
+        ensure!(
+            url.contains("://") || url.contains('@'),
+            "`{url}` is not the address of a git repository: give one such as https://example.org/turncoat.git"
+        );
+    }
     let sources = if args.git.is_some() { None } else { Some(sources(args.path.as_deref())?) };
     let depends = match (&args.git, &sources) {
         (Some(url), _) => format!("git = {}", quoted(url)),
         (None, sources) => {
             let facade = sources.iter().map(|sources| sources.join("crates/turncoat")).collect::<PathBuf>();
-            let text = facade.to_str().with_context(|| format!("{} is no text", facade.display()))?;
+            let text = facade.to_str().with_context(|| format!("{} is not text", facade.display()))?;
             format!("path = {}", quoted(text))
         }
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::{Subcommand, value_parser};
+use clap::Subcommand;
 use serde_json::json;
 use turncoat_core::scenario::Seed;
 use turncoat_core::strategy::Space;
@@ -34,7 +34,7 @@ a plan contains its SHA-256.
 With --missing DIR it prints the shards of the plan in DIR that are still to run, one number on each line: those without a \
 result, and those whose result cannot be used. Where a violation ends a campaign, the shards after it are not needed.
 
-Example: turncoat plan experiment byzzfuzz-table-2 --runs 100000 --shard-seconds 120
+Example: turncoat plan experiment byzzfuzz-table-2 --runs 100000
          turncoat plan --missing results";
 
 /// Split campaigns into shards for many machines
@@ -104,11 +104,11 @@ struct Cut {
     file: PathBuf,
 
     /// Runs of each shard: 1000, 10k [default: as many as one thread does in --shard-seconds]
-    #[arg(long, value_name = "N", help_heading = "Plan", value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", help_heading = "Plan", value_parser = numbers::at_least_one)]
     shard_runs: Option<u64>,
 
     /// About how long a shard takes on one thread of this machine, in seconds
-    #[arg(long, value_name = "S", help_heading = "Plan", default_value_t = 60, value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", help_heading = "Plan", default_value_t = 60, value_parser = numbers::within::<u64>(1..=86_400))]
     shard_seconds: u64,
 
     /// Print one line of JSON

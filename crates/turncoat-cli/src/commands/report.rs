@@ -19,7 +19,7 @@ much work it took, what the adversary did, and one run for each kind of violatio
 offline.
 
 Example: turncoat report results.db -o report.html
-         turncoat report results.db --scenario 12/1 > found.toml && turncoat replay found.toml --trace";
+         turncoat report results.db --scenario 12/1 > found.toml";
 
 /// Turn a results database into a page, text or tables
 #[derive(clap::Args)]
@@ -87,7 +87,8 @@ pub(crate) fn report(args: &Args) -> Result<Exit> {
         let store = Store::open_read(&args.store)?;
         let KindId { campaign, id } = kind;
         let scenario = report::scenario(&store, campaign, id)?;
-        let missing = || anyhow!("{}: no kind of violations {campaign}/{id}", name(&args.store));
+        let missing =
+            || anyhow!("{}: no kind of violations {campaign}/{id}: the report lists them", name(&args.store));
         out::exact(scenario.ok_or_else(missing)?.trim_end())?;
         return Ok(Exit::Clean);
     }

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::out::Tone;
 use crate::setup::{Engine, Setup, Start};
 use crate::show::{self, Detail, Shown};
-use crate::{again, files, out};
+use crate::{again, files, numbers, out};
 
 const NOTES: &str = "\
 Without a strategy the run has no faults. With the same options, seed and strategy, `run --index I` is run I of \
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     seed: Option<Seed>,
 
     /// Which run of the campaign, from 0
-    #[arg(long, value_name = "I", default_value_t = 0)]
+    #[arg(long, value_name = "I", default_value_t = 0, value_parser = numbers::count)]
     index: u64,
 
     /// Print every event
@@ -91,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         config.print(&given, &args.setup, &prepared)?;
         return Ok(Exit::Clean);
     }
+    prepared.warn();
     let seed = config.campaign()?.engine.seed();
     let campaign = Campaign {
         entry: &prepared.entry,

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::value_parser;
 use serde_json::json;
 use turncoat_lab::campaign::Record;
 use turncoat_lab::plan::{self, Folder, Results};
-use turncoat_lab::store::Spell;
 
 use crate::clock::Stopwatch;
 use crate::commands::plan::own;
 use crate::exit::Exit;
-use crate::numbers::counted;
+use crate::numbers::{self, counted};
 use crate::out;
 use crate::progress::Progress;
 use crate::setup::Engine;
@@ -37,7 +35,7 @@ pub(crate) struct Args {
     plan: PathBuf,
 
     /// The number of the shard, from 0
-    #[arg(value_name = "K")]
+    #[arg(value_name = "K", value_parser = numbers::within::<usize>(0..=999_999))]
     shard: usize,
 
     /// The folder for the results
@@ -45,7 +43,7 @@ pub(crate) struct Args {
     out: PathBuf,
 
     /// Threads; 0 for all cores
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(..=1024))]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = numbers::within::<u16>(0..=1024))]
     jobs: u16,
 
     /// Print one line of JSON
@@ -85,9 +83,9 @@ pub(crate) fn shard(args: &Args) -> Result<Exit> {
         out::log("interrupted: a shard is written only when it is complete, so nothing is written");
         return Ok(Exit::Interrupted);
     }
-    let spell = Spell { seconds: clock.seconds(), jobs };
+    let spell = clock.spell(jobs);
     let file = results
-        .publish(&args.out, &folder.plan, args.shard, ended, spell)
+        .publish(&args.out, &folder.plan, args.shard, ended, &spell)
         .with_context(|| format!("cannot write to {}", args.out.display()))?;
     let (runs, violating) = (summary.runs, summary.violating);
     if args.json {

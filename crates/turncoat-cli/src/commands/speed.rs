@@ -4,7 +4,6 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::value_parser;
 use serde::Serialize;
 use turncoat_core::runner::Runner;
 use turncoat_core::scenario::{Scenario, Seed};
@@ -15,14 +14,14 @@ use crate::exit::Exit;
 use crate::progress::rate;
 use crate::show::row;
 use crate::stop::Stop;
-use crate::{out, registry};
+use crate::{numbers, out, registry};
 
 /// Measure how fast this machine runs simulations
 #[derive(clap::Args)]
 #[command(after_help = "Example: turncoat speed --seconds 5 --json")]
 pub(crate) struct Args {
     /// Seconds for each of the four measurements
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u16).range(1..=3600))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = numbers::within::<u16>(1..=3600))]
     seconds: u16,
 
     /// Print one JSON object
@@ -120,10 +119,11 @@ fn measure(strategy: &str, base: &Scenario, seconds: u16) -> Result<Measured> {
 /// Deliveries and runs per second.
 fn rates(strategy: &str, base: &Scenario, jobs: usize, time: Duration) -> Result<(f64, f64)> {
     let stop = Stop::default();
+    let entry = registry::protocol("pbft")?;
     let campaign = Campaign {
-        entry: &registry::protocol("pbft")?,
+        entry: &entry,
         base,
-        make: &|base| Ok(turncoat_strategies::make(strategy, base, &[])?),
+        make: &|base| Ok(turncoat_strategies::make(strategy, base, &[], &(entry.mutations)())?),
         seed: Seed(0x5eed),
         runs: None,
         jobs,

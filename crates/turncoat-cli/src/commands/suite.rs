@@ -11,6 +11,7 @@ use crate::cases::{Case, Cases, Verdict};
 use crate::clock::Stopwatch;
 use crate::commands::{detect, hunt};
 use crate::exit::Exit;
+use crate::numbers::counted;
 use crate::out::Tone;
 use crate::output::Output;
 use crate::rows::Rows;
@@ -88,14 +89,14 @@ fn verify(args: &Verify) -> Result<Exit> {
     } else {
         out::toned(
             if ok == rows { Tone::Good } else { Tone::Bad },
-            format_args!("{ok} of {rows} rows hold"),
+            format_args!("{ok} of {} verified", counted(rows as u64, "known bug")),
             "",
         )?;
     }
     let cases = Cases {
         suite: "suite".to_owned(),
         cases: judged.iter().map(case).collect(),
-        clean: format!("{ok} of {rows} rows hold"),
+        clean: format!("{ok} of {} verified", counted(rows as u64, "known bug")),
         seconds: clock.seconds(),
     };
     args.output.report(&cases)?;

@@ -12,6 +12,7 @@ use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::stats::Rate;
 use turncoat_lab::tune::{Sweep, better_half, points, ranking, rungs};
 
+use crate::digest::Digest;
 use crate::exit::Exit;
 use crate::rows::Rows;
 use crate::searcher::Searcher;
@@ -30,8 +31,8 @@ is faster, but combinations that were dropped early have wide intervals.
 
 JSON has the best combination first, and the winner with fresh seeds last.
 
-Example: turncoat tune pbft-java --sweep c=0,1,2 --sweep d=0,1,2 --find agreement
-         turncoat tune --bug pbft-java/figure-2 --sweep c=1,2 --sweep r=4,8,16 --runs 20000 --halving";
+Example: turncoat tune pbft-java --sweep c=0,1,2 --sweep d=0,1,2
+         turncoat tune --bug pbft-java/figure-2 --sweep r=4,8,16 --halving";
 
 /// Find the parameters with which a strategy finds most
 #[derive(clap::Args)]
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     find: Option<String>,
 
     /// Runs of each combination: 1000, 20k
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = numbers::at_least_one)]
     runs: u64,
 
     /// Drop the worse half again and again
@@ -70,6 +71,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     series: series::Args,
+
+    /// Print a digest of the first runs of each combination instead of a table; it changes if the table may have changed
+    #[arg(long, conflicts_with = "json")]
+    digest: bool,
 }
 
 /// A combination, and how it did.
@@ -105,6 +110,13 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
     // All mistakes show before anything runs.
     for searcher in &searchers {
         searcher.make(&prepared.base).map_err(|error| anyhow!(error))?;
+    }
+    if args.digest {
+        let mut digest = Digest::default();
+        for searcher in &searchers {
+            digest.add(&prepared.entry, &prepared.base, searcher, args.series.engine.seed())?;
+        }
+        return digest.print().map(|()| Exit::Clean);
     }
     let rungs = if args.halving { rungs(searchers.len(), args.runs) } else { vec![args.runs] };
     let series::Args { engine, store, json } = &args.series;

@@ -59,7 +59,7 @@ fn page(session: &Session, id: &str, run: usize) -> Result<String, Trouble> {
     let choices = session.runs.get(run).map_or(0, |chosen| chosen.actions.len());
     if choices > PLACES {
         return Err(Trouble::Refused(format!(
-            "the run has {choices} choices: a page that stands alone has room for {PLACES}. Fork it where it gets \
+            "the run has {choices} choices, and a standalone page holds at most {PLACES}: fork it where it gets \
              interesting, or export the scenario"
         )));
     }

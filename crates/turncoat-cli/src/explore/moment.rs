@@ -1,4 +1,4 @@
-//! A run at a place: who knows what, what is under way, what was decided, and what could be done.
+//! A run at a place: who knows what, what is in flight, what was decided, and what could be done.
 
 use std::collections::BTreeMap;
 
@@ -267,7 +267,7 @@ fn checks(replayed: &Replayed, at: usize) -> Vec<Check> {
 /// What can be done to a message.
 pub(super) fn lies(session: &Session, run: usize, at: usize, message: &str) -> Result<Lies, Trouble> {
     let Ok(Action::Deliver(name)) = format!("deliver {message}").parse() else {
-        return Err(Trouble::Bad(format!("`{message}` is no message: expected `p0>p3 KIND #N`")));
+        return Err(Trouble::Bad(format!("`{message}` is not a message: expected `p0>p3 KIND #N`")));
     };
     let hand = session.replay(run, at, false)?;
     let lies = hand.lies(&name).map_err(|error| Trouble::Missing(error.to_string()))?;

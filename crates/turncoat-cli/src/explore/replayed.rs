@@ -19,7 +19,7 @@ pub(super) struct Replayed {
     pub(super) lifelines: Vec<SeatName>,
     /// Why it ends with its last choice, if it does.
     pub(super) over: Option<String>,
-    /// The messages that were under way by their names, each with its row.
+    /// The messages that were in flight by their names, each with its row.
     named: BTreeMap<String, usize>,
     /// What was so after each choice; the first is the start.
     pub(super) after: Vec<After>,
@@ -88,7 +88,7 @@ impl Replayed {
         self.after.partition_point(|after| after.copies <= row).min(self.after.len() - 1)
     }
 
-    /// The row of a message that was under way.
+    /// The row of a message that was in flight.
     pub(super) fn row(&self, message: &Coordinates) -> Option<usize> {
         self.named.get(&message.to_string()).copied()
     }

@@ -160,7 +160,10 @@ fn router(workspace: Workspace, token: &str, port: u16) -> Router {
         .route(&format!("/{token}/"), get(|| async { page("index.html") }))
         .nest(&format!("/{token}"), inside)
         .fallback(|| async {
-            (StatusCode::FORBIDDEN, "the address has a token: see what the command printed\n")
+            (
+                StatusCode::FORBIDDEN,
+                "missing or wrong token: open the address that `turncoat explore` printed\n",
+            )
         })
         .layer(DefaultBodyLimit::max(BODY))
         .layer(from_fn_with_state(shared.clone(), guard))
@@ -170,7 +173,7 @@ fn router(workspace: Workspace, token: &str, port: u16) -> Router {
 /// Refuses what does not come from the page, and says what the page may do.
 async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     if !is_own(&shared.hosts, request.headers()) {
-        return (StatusCode::FORBIDDEN, "only the explorer's own page may ask\n").into_response();
+        return (StatusCode::FORBIDDEN, "only the explorer's own page may send requests\n").into_response();
     }
     let answer = tokio::time::timeout(ANSWER, next.run(request)).await;
     let mut response = answer.unwrap_or_else(|_| {
@@ -362,7 +365,7 @@ async fn hunt(State(shared): State<Shared>, hunt: Posted<Hunt>) -> Answer<Value>
     let hunt = read(hunt)?;
     answer(shared, move |workspace, _| {
         if workspace.read_only {
-            return Err(Trouble::Refused("this explorer is for reading only".to_owned()));
+            return Err(Trouble::Refused("this explorer is read-only".to_owned()));
         }
         workspace.hunts.start(&hunt).map(|campaign| json!({ "campaign": campaign }))
     })

@@ -16,6 +16,7 @@ use turncoat_lab::suite::Bug;
 use super::Trouble;
 use super::replayed::Replayed;
 use super::waiting::Waiting;
+use crate::numbers::counted;
 use crate::registry;
 
 /// The most choices that one command makes.
@@ -88,7 +89,7 @@ impl Session {
         let mut enough = |now: &dyn Moment| now.steps() > LONGEST || waiting.is_over();
         let (outcome, recording) = entry.runner().record_until(scenario, &mut enough)?;
         if waiting.is_over() {
-            bail!("nobody waits for the answer any more");
+            bail!("nobody is waiting for the answer any more");
         }
         if outcome.end == End::Stopped {
             bail!(
@@ -97,8 +98,7 @@ impl Session {
             );
         }
         let violation = outcome.violations.first().map(|violation| violation.property.to_string());
-        let chosen =
-            Chosen { name: "as it was".to_owned(), from: None, actions: recording.script, violation };
+        let chosen = Chosen { name: "original".to_owned(), from: None, actions: recording.script, violation };
         Ok(Self::new(title, entry, scenario, chosen))
     }
 
@@ -119,7 +119,10 @@ impl Session {
         let chosen = self.runs.get(run).ok_or_else(|| Trouble::Missing(format!("there is no run {run}")))?;
         let choices = chosen.actions.len();
         chosen.actions.get(..at).ok_or_else(|| {
-            Trouble::Missing(format!("there is no place {at}: run {run} has {choices} choices"))
+            Trouble::Missing(format!(
+                "there is no place {at}: run {run} has {}",
+                counted(choices as u64, "choice")
+            ))
         })
     }
 
@@ -184,7 +187,10 @@ impl Session {
         }
         while !happened(&*hand) {
             if left == 0 || !hand.go_on() {
-                let why = if left == 0 { "that may take for ever" } else { "nothing more can happen" };
+                let why = match left {
+                    0 => format!("nothing of the kind in {MOST} choices"),
+                    _ => "nothing more can happen".to_owned(),
+                };
                 note = (!matches!(until, Until::End)).then(|| format!("stopped: {why}"));
                 break;
             }

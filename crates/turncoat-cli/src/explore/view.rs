@@ -14,6 +14,7 @@ use super::Trouble;
 use super::replayed::{Replayed, name, place};
 use super::session::{Chosen, Session};
 use super::split::Split;
+use crate::numbers::counted;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -150,19 +151,19 @@ impl Replayed {
             }
             Action::Drop(Coordinates { src, dst, .. }) => format!("{label} from {src} to {dst} is lost"),
             Action::Duplicate(Coordinates { src, dst, .. }) => {
-                format!("{label} from {src} to {dst} is under way twice")
+                format!("{label} from {src} to {dst} is duplicated")
             }
             Action::Mutate(Coordinates { src, dst, .. }, name, _) => {
-                format!("{src} lies to {dst}: {name}, so that it says {label}")
+                format!("{src} lies to {dst} ({name}): {label}")
             }
             Action::Edit(Coordinates { src, dst, .. }, field, value) => {
-                format!("{src} lies to {dst}: {field} is {value}, so that it says {label}")
+                format!("{src} lies to {dst} ({field} set to {value}): {label}")
             }
             Action::Delay(Coordinates { src, dst, .. }, ticks) => {
-                format!("{label} from {src} to {dst} takes {ticks} ticks longer")
+                format!("{label} from {src} to {dst} takes {} longer", counted(*ticks, "tick"))
             }
-            Action::Split(side) => format!("the network splits: {side} against the others"),
-            Action::Heal => "the network is whole again".to_owned(),
+            Action::Split(side) => format!("the network splits: {side} and the rest"),
+            Action::Heal => "the network heals".to_owned(),
             Action::Fire(seat, _) => {
                 let events = &self.recording.events[self.after[at - 1].events..self.after[at].events];
                 let fired = events.iter().find_map(|event| match &event.what {
@@ -171,11 +172,11 @@ impl Replayed {
                 });
                 format!("the timer {} of {seat} fires", fired.unwrap_or_default())
             }
-            Action::Suspect(seat) => format!("{seat} turns against its leader"),
+            Action::Suspect(seat) => format!("{seat} (Byzantine) starts a view change"),
             Action::Crash(seat) => format!("{seat} stops"),
-            Action::Restart(seat, true) => format!("{seat} starts again"),
-            Action::Restart(seat, false) => format!("{seat} starts again, and remembers nothing"),
-            Action::Wait => "what was planned for this moment happens".to_owned(),
+            Action::Restart(seat, true) => format!("{seat} restarts"),
+            Action::Restart(seat, false) => format!("{seat} restarts without its memory"),
+            Action::Wait => "what is scheduled for this moment happens".to_owned(),
             Action::Calm => "the network is calm from now on".to_owned(),
         }
     }

@@ -30,6 +30,6 @@ impl Waiting {
 
     /// What nobody will read.
     pub(super) fn trouble() -> Trouble {
-        Trouble::Slow("stopped: nobody waits for the answer any more".to_owned())
+        Trouble::Slow("stopped: nobody is waiting for the answer any more".to_owned())
     }
 }

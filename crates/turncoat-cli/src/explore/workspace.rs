@@ -183,7 +183,7 @@ impl Workspace {
         change: impl Fn(&mut Session) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
         if self.read_only {
-            return Err(Trouble::Refused("this explorer is for reading only".to_owned()));
+            return Err(Trouble::Refused("this explorer is read-only".to_owned()));
         }
         loop {
             let mut session = self.session(id)?;

@@ -279,7 +279,8 @@ fn plan_and_shard(folder: &Path) -> (Plan, Vec<u8>) {
             };
             Ok(campaign.run_part(0..10, &mut keep, &mut |_| {})?)
         })?;
-        let path = results.publish(folder, &plan, 0, false, Spell { seconds: 1.0, jobs: 1 })?;
+        let spell = Spell { seconds: 1.0, jobs: 1, ended: 0, command: String::new() };
+        let path = results.publish(folder, &plan, 0, false, &spell)?;
         Ok((plan, fs::read(path)?))
     };
     task().expect("a plan")
@@ -287,8 +288,9 @@ fn plan_and_shard(folder: &Path) -> (Plan, Vec<u8>) {
 
 /// Draws a scenario, and runs it.
 fn draw(base: &Scenario, name: &str, params: &[(String, String)], rng: &mut Rng) -> Result<&'static str> {
-    registry::protocol(&base.protocol.name)?.runner().validate(base)?;
-    let mut strategy = turncoat_strategies::make(name, base, params)?;
+    let entry = registry::protocol(&base.protocol.name)?;
+    entry.runner().validate(base)?;
+    let mut strategy = turncoat_strategies::make(name, base, params, &(entry.mutations)())?;
     run(&strategy.next(0, &mut Rng::new(rng.bits(), Purpose::Strategy)), rng)
 }
 

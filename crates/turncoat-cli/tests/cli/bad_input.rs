@@ -106,14 +106,18 @@ fn a_path_that_the_scenario_does_not_have_is_refused() {
     refused_args("fuzz pbft --set protocol.name=raft", &["protocol.name", "first argument"]);
     refused_args("fuzz pbft --set", &["--set"]);
     refused_args("fuzz pbft --set loss", &["loss", "PATH=VALUE"]);
+    refused_args("fuzz pbft --set =3", &["=3", "PATH=VALUE"]);
 }
 
 #[test]
 fn a_cluster_below_the_bound_is_refused() {
     refused_args("fuzz pbft -n 3 -f 1", &["n >= 4", "f = 1", "n = 3"]);
     refused_args("run pbft -n 6 -f 2", &["n >= 7"]);
-    refused_args("run pbft -n 0", &["'0'", "1..=64"]);
-    refused_args("run pbft -n 65", &["65", "1..=64"]);
+    refused_args("run pbft -n 0", &["'0'", "from 1 to 64"]);
+    refused_args("run pbft -n 65", &["65", "from 1 to 64"]);
+    refused_args("run pbft -f 50", &["1 to 64 replicas", "151", "f = 50"]);
+    // Its own copies arrive at once: alone, it would decide forever in one event.
+    refused_args("run hotstuff -n 1", &["hotstuff needs at least 2 replicas"]);
     refused_args("run pbft --set cluster.n=100", &["1 to 64"]);
     refused_args("run pbft --set cluster.f=5", &["n >= 16"]);
 }
@@ -146,7 +150,15 @@ fn numbers_and_times_that_mean_nothing_are_refused() {
         refused_args(&format!("fuzz pbft --runs {runs}"), &[runs, "10k", "1e6"]);
     }
     refused_args("check pbft --runs 0", &["0", "at least 1"]);
-    refused_args("fuzz pbft -j many", &["many"]);
+    for (args, wanted) in [
+        ("fuzz pbft -j many", "from 0 to 1024"),
+        ("fuzz pbft -j -1", "from 0 to 1024"),
+        ("fuzz pbft --requests -1", "from 0 to 4294967295"),
+        ("explore --port 99999", "from 0 to 65535"),
+        ("fuzz pbft --seed -1", "64-bit"),
+    ] {
+        refused_args(args, &[args.rsplit(' ').next().unwrap_or_default(), wanted]);
+    }
     refused_args("fuzz pbft --until later", &["later", "first, never"]);
     refused_args("speed --seconds 0", &["0"]);
 }
@@ -158,7 +170,8 @@ fn a_command_line_that_is_not_complete_is_refused() {
     refused_args("fuzz pbft --bug pbft/any", &["PROTO", "cannot be used with", "--bug"]);
     refused_args("replay any.toml --bug pbft/any", &["FILE", "cannot be used with", "--bug"]);
     refused_args("run --bug pbft/any", &["--bug"]);
-    refused_args("list flags", &["of which protocol?", "list flags PROTO"]);
+    refused_args("fuzz pbft --identify", &["--identify", "--db FILE"]);
+    refused_args("list flags", &["flags belong to a protocol", "list flags pbft"]);
     refused_args("fuzz pbft --strategy twins --set rounds=0", &["rounds=0", "from 1 to 1000"]);
     refused_args(
         "fuzz pbft --strategy twins --set twins=2",
@@ -212,6 +225,9 @@ fn results_that_cannot_be_written_are_an_error() {
 fn a_malformed_file_is_refused_with_the_line() {
     refused_file("", &["schema = 1"]);
     refused_file("schema = 1\n[protocol\n", &["line 2"]);
+    let pbft = "schema = 1\n[protocol]\nname = \"pbft\"\n";
+    refused_file(&format!("{pbft}[workload]\nrequests = \"two\"\n"), &["line 5", "expected a whole number"]);
+    refused_file(&format!("{pbft}[adversary]\nfaults = 3\n"), &["line 5", "expected a list"]);
     refused_file("schema = 1\nseed = 1\n[protocol]\nname = 5\n", &["line 4"]);
     refused_file(&OVER_BUDGET.replace("steps = 400", "stepps = 400"), &["line 9", "stepps", "`steps`"]);
     refused_file(&OVER_BUDGET.replace("crash = \"p1\"", "crush = \"p1\""), &["line 12", "crush"]);

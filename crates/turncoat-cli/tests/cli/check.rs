@@ -56,8 +56,9 @@ fn mistakes_are_refused() {
     refused_args("check", &["no protocol", "turncoat fuzz pbft"]);
     refused_args("check pbft --runs 0", &["--runs"]);
     refused_args(
-        "check pbft -f 0",
+        "check pbft -n 1",
         &["pbft with 1 replica tolerates no fault: use n >= 4, or --over-budget"],
     );
+    refused_args("check pbft -f 0", &["random needs a Byzantine replica, and f = 0: use f >= 1"]);
     refused_args("check pbft --junit nowhere/x.xml", &["nowhere"]);
 }

@@ -103,6 +103,11 @@ fn what_cannot_be_a_crate_is_refused_and_nothing_is_written() {
     refused(&folder, &["new", "pbft"], &["there is a protocol `pbft` already"]);
     refused(&folder, &["new", "demo", "--path", "nowhere"], &["nowhere", "crates/turncoat/Cargo.toml"]);
     refused(&folder, &["new", "demo", "--path", ".", "--git", "x"], &["--git"]);
+    refused(
+        &folder,
+        &["new", "demo", "--git", "foo"],
+        &["`foo` is not the address of a git repository", "https://"],
+    );
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     folder.write("demo", "mine");
     refused(&folder, &["new", "demo"], &["`demo` exists already"]);

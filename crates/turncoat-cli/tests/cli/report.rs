@@ -20,7 +20,13 @@ fn a_report_is_text_for_the_terminal_and_a_page_for_a_file() {
     let folder = stored();
     let ran = folder.turncoat("report results.db");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.starts_with("# Report of results.db\n\n600 runs of 2 campaigns.\n"), "{}", ran.out);
+    let head = "# Report of results.db\n\n600 runs of 2 campaigns, by turncoat ";
+    assert!(ran.out.starts_with(head), "{}", ran.out);
+    // When and by which commands it was stored.
+    let by = "    turncoat fuzz pbft-java --strategy byzzfuzz --runs 300 --until never --db results.db\n";
+    let campaigns: Vec<&str> = ran.out.lines().filter(|line| line.contains("| 300 | 300 | 0x")).collect();
+    assert!(ran.out.contains(by) && campaigns.len() == 2, "{}", ran.out);
+    assert!(campaigns.iter().all(|line| line.ends_with(" |") && line.contains("| 20")), "{}", ran.out);
     assert!(ran.out.contains("finds a violation in pbft-java in "), "{}", ran.out);
     let ran = folder.turncoat("report results.db -o report.html");
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);

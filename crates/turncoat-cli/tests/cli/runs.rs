@@ -36,7 +36,7 @@ fn the_size_of_the_cluster_follows_from_what_is_given() {
     };
     assert_eq!(size(""), "pbft, n = 4, f = 1");
     assert_eq!(size("-f 2"), "pbft, n = 7, f = 2");
-    assert_eq!(size("-f 0"), "pbft, n = 1, f = 0");
+    assert_eq!(size("-f 0"), "pbft, n = 4, f = 0");
     assert_eq!(size("-n 7"), "pbft, n = 7, f = 2");
     assert_eq!(size("-n 9"), "pbft, n = 9, f = 2");
     assert_eq!(size("-n 10"), "pbft, n = 10, f = 3");

@@ -114,7 +114,7 @@ fn what_cannot_be_used_is_named() {
     let merged = folder.turncoat("merge results --db it.db");
     assert_eq!(merged.code, 2);
     assert!(
-        merged.err.contains(&format!("not used: results/{name}: it is no file of a shard")),
+        merged.err.contains(&format!("not used: results/{name}: it is not a shard file")),
         "{}",
         merged.err
     );
@@ -126,5 +126,5 @@ fn what_cannot_be_used_is_named() {
     folder.write("plan.json", &format!("{}{}{}", &text[..program], "0".repeat(64), &text[program + 64..]));
     refused(&folder.turncoat("shard plan.json 0 --out others"), &["another program", "000000000000"]);
     folder.write("plan.json", "{}");
-    refused(&folder.turncoat("shard plan.json 0 --out others"), &["plan.json: it is no plan"]);
+    refused(&folder.turncoat("shard plan.json 0 --out others"), &["plan.json: it is not a plan"]);
 }

@@ -50,7 +50,7 @@ fn a_file_that_is_no_store_is_refused_and_left_alone() {
     let before = folder.read("notes.txt");
     let ran = folder.turncoat("fuzz pbft --runs 10 --db notes.txt");
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("cannot open notes.txt: it is no database"), "{}", ran.err);
+    assert!(ran.err.contains("cannot open notes.txt: it is not a database"), "{}", ran.err);
     assert_eq!(folder.read("notes.txt"), before);
     let ran = folder.turncoat("fuzz pbft --runs 10 --db no/such/folder.db");
     assert_eq!(ran.code, 2);

@@ -49,7 +49,7 @@ fn rows_that_are_right_hold() {
     folder.write("rows/pbft/catch-up.toml", ROW);
     let ran = folder.turncoat("suite verify --dir rows");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert_eq!(ran.out, "pbft/catch-up  ok\n1 of 1 rows hold\n");
+    assert_eq!(ran.out, "pbft/catch-up  ok\n1 of 1 known bug verified\n");
     let ran = folder.turncoat("suite verify --dir rows --json");
     assert!(ran.out.contains(r#""type":"row","id":"pbft/catch-up","ok":true,"wrong":[]"#), "{}", ran.out);
     assert_eq!((&ran.json()["rows"], &ran.json()["ok"]), (&1.into(), &1.into()));
@@ -60,8 +60,8 @@ fn a_row_that_is_wrong_is_told_from_the_others() {
     let folder = with_another("\"pbft-classic\"\n\n[workload]", "\"pbft\"\n\n[workload]");
     let ran = folder.turncoat("suite verify --dir rows");
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
-    let wrong = "the witness should violate termination (bounded), and violates nothing";
-    assert_eq!(ran.out, format!("pbft/right  ok\npbft/wrong  {wrong}\n1 of 2 rows hold\n"));
+    let wrong = "the witness should violate termination (bounded), but violates nothing";
+    assert_eq!(ran.out, format!("pbft/right  ok\npbft/wrong  {wrong}\n1 of 2 known bugs verified\n"));
     let ran = folder.turncoat("suite verify --dir rows --json");
     assert_eq!((ran.code, ran.out.contains(wrong)), (1, true), "{}", ran.out);
     assert_eq!(folder.turncoat("suite verify --dir rows pbft/right").code, 0);
@@ -73,7 +73,8 @@ fn a_control_that_has_the_bug_is_wrong() {
     let folder = with_another(", slot-fetch = true", "");
     let ran = folder.turncoat("suite verify --dir rows");
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
-    let words = "pbft/wrong  the control pbft-classic should bear the witness: termination violated at step";
+    let words =
+        "pbft/wrong  the control pbft-classic should survive the witness: termination violated at step";
     assert!(ran.out.contains(words), "{}", ran.out);
 }
 
@@ -83,7 +84,7 @@ fn a_row_that_means_nothing_is_refused_with_its_file() {
     for (old, new, words) in [
         ("title", "titel", &["line 6", "titel"][..]),
         ("[bug]", "[bugs]", &["unknown field `bugs`"]),
-        ("tier = 3", "tier = 9", &["`bug.tier` is 1, 2 or 3"]),
+        ("tier = 3", "tier = 9", &["`bug.tier` must be 1, 2 or 3"]),
         ("\"pbft\"", "\"pbtf\"", &["the control pbtf", "did you mean `pbft`?"]),
         ("slot-fetch", "slot-fitch", &["the control pbft-classic with slot-fitch = true", "slot-fitch"]),
         ("[\"p3\"]", "[\"p9\"]", &["the witness", "there is no p9"]),
@@ -95,7 +96,7 @@ fn a_row_that_means_nothing_is_refused_with_its_file() {
 #[test]
 fn one_name_stands_for_all_rows_of_a_protocol() {
     let ran = with_another("", "").turncoat("suite verify --dir rows pbft");
-    assert!(ran.out.ends_with("2 of 2 rows hold\n"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.ends_with("2 of 2 known bugs verified\n"), "{}{}", ran.out, ran.err);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_suite_that_is_not_there_is_refused() {
     refused(&folder, &unknown, &["no bug `pbft/rihgt`", "did you mean `pbft/right`?", "the folder rows"]);
     folder.write("empty/README.md", "no row");
     let ran = folder.turncoat("suite verify --dir empty");
-    assert_eq!((ran.code, &ran.out[..]), (4, "0 of 0 rows hold\n"), "{}", ran.err);
+    assert_eq!((ran.code, &ran.out[..]), (4, "0 of 0 known bugs verified\n"), "{}", ran.err);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_detection_table_may_be_about_one_tier() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("| `hbft/known` |"), "{}", ran.out);
     assert!(!ran.out.contains("| `pbft-java/exec-out-of-order` |"), "of tier 2: {}", ran.out);
-    refused_args("suite run --tier 4", &["4 is not in 1..=3"]);
+    refused_args("suite run --tier 4", &["give a whole number from 1 to 3"]);
     let hbft = turncoat("suite run hbft --tier 1 --runs 1 --strategy none").out;
     assert!(hbft.contains("| `hbft/known` |") && !hbft.contains("`pbft"), "{hbft}");
 }

@@ -1,5 +1,5 @@
 // The page: which screen is shown, in light or dark, and what is said to everybody.
-import { html, render, useEffect, useMemo, useState } from "./vendor/standalone.module.js";
+import { html, render, useEffect, useLayoutEffect, useMemo, useState } from "./vendor/standalone.module.js";
 import { alone, api } from "./api.js";
 import { CampaignScreen } from "./campaign.js";
 import { Catalogue } from "./catalogue.js";
@@ -27,7 +27,8 @@ function App() {
   const [error, setError] = useState("");
   const fail = (/** @type {Error | null} */ error) => setError(error?.message ?? "");
 
-  useEffect(() => {
+  // An effect would run after the page is painted, and miss an address that changes before.
+  useLayoutEffect(() => {
     const turn = () => {
       setAt(route());
       setError("");

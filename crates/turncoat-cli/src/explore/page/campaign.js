@@ -21,14 +21,14 @@ export function CampaignScreen({ page, id }) {
     };
     source.onerror = () => {
       if (done || source.readyState !== EventSource.CLOSED) return;
-      page.fail(new Error(`there is no news of the campaign ${id}: it may be gone with the server that ran it`));
+      page.fail(new Error(`no updates from campaign ${id}: the server that ran it may have stopped`));
     };
     return () => source.close();
   }, [id]);
   return html`
     <${TopBar} page=${page} title=${campaign?.title ?? "Campaign"}><a href="#/">Home</a><//>
     <main class="plain">
-      ${campaign ? html`<${News} page=${page} campaign=${campaign} />` : html`<p class="empty">Waiting for news of the campaign …</p>`}
+      ${campaign ? html`<${News} page=${page} campaign=${campaign} />` : html`<p class="empty">Waiting for the campaign …</p>`}
     </main>`;
 }
 
@@ -48,7 +48,7 @@ function News({ page, campaign: { id, protocol, strategy, runs, of, violating, s
     ${!done && html`<button onClick=${() => api.stop(id).catch(page.fail)}>Stop</button>`}
     <h2>Findings</h2>
     ${findings.length === 0 && html`
-      <p class="empty">${done ? "Nothing was violated. Try another strategy, or more runs." : "Nothing is violated so far."}</p>`}
+      <p class="empty">${done ? "No violations. To search further, try another strategy or more runs." : "No violations so far."}</p>`}
     <ul class="bugs">
       ${findings.map((finding) => html`<${Found} key=${finding.finding} page=${page} campaign=${id} finding=${finding} />`)}
     </ul>`;

@@ -18,8 +18,8 @@ export function Catalogue({ page, home }) {
       <${Filter} name="Filter bugs" hint="Filter: agreement, hotstuff, 2021 …" text=${filter} set=${setFilter}>
         <small>${found.length} of ${home.bugs.length}</small>
       <//>
-      ${home.bugs.length === 0 && html`<p class="empty">This program has no suite of bugs.</p>`}
-      ${home.bugs.length > 0 && found.length === 0 && html`<p class="empty">No bug fits the filter.</p>`}
+      ${home.bugs.length === 0 && html`<p class="empty">This program includes no known bugs.</p>`}
+      ${home.bugs.length > 0 && found.length === 0 && html`<p class="empty">No bug matches the filter.</p>`}
       ${families.map((name) => html`
         <section key=${name}>
           <h2>${name}</h2>
@@ -30,13 +30,16 @@ export function Catalogue({ page, home }) {
     </main>`;
 }
 
+/** @type {Record<number, string>} */
+const tiers = { 1: "published with the tools that found it", 2: "a real bug found elsewhere", 3: "seeded" };
+
 /** @param {{ page: Page, bug: BugInfo }} props */
 const Bug = ({ page, bug: { id, title, property, tier, source, note, n, flags } }) => html`
   <li>
     <h3>${title}</h3>
-    <p><span class="chip bad">${property}</span> <span class="chip">tier ${tier}</span> ${n} replicas · <code>${id}</code></p>
+    <p><span class="chip bad">${property}</span> <span class="chip" title=${tiers[tier]}>tier ${tier}</span> ${n} replicas · <code>${id}</code></p>
     <p>${source}</p>
     ${note && html`<p class="quiet">${note}</p>`}
-    ${flags.length > 0 && html`<p class="quiet">Deviations: ${flags.map((flag, i) => html`${i > 0 && ", "}<code>${flag}</code>`)}</p>`}
+    ${flags.length > 0 && html`<p class="quiet">Flags: ${flags.map((flag, i) => html`${i > 0 && ", "}<code>${flag}</code>`)}</p>`}
     <button onClick=${() => page.open({ bug: id })} aria-label=${`Open its witness: ${id}`}>Open its witness</button>
   </li>`;

@@ -148,13 +148,13 @@ export function commands(view, set, { say, fail, visit }) {
     drop() {
       const message = chosen();
       if (message) act(`drop ${message.name}`);
-      else say("select a message under way first");
+      else say("select a message in flight first");
     },
     lie: () =>
       whenReady(() => {
         const message = chosen();
         if (message) set({ dialog: { kind: "lie", message } });
-        else say("select a message under way first");
+        else say("select a message in flight first");
       }),
     fire() {
       const { run, moment, focus } = view();

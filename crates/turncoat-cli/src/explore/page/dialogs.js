@@ -63,12 +63,12 @@ function LieDialog({ message, run, at, liars, does, fail }) {
         ${found.map(({ name, scope, changes, text }) => html`
           <li>
             <button disabled=${lies.honest} data-lie=${name} title=${text} onClick=${() => act(`mutate ${message.name} ${name}`)}>
-              <b>${name}</b>${scope === "small" && html` <span class="chip">small</span>`}
+              <b>${name}</b>${scope === "small" && html` <span class="chip" title="a neighbouring value, or one seen in this run">small</span>`}
               ${changes.map(({ field, was, is }) => html`<span><code>${field}</code> <del>${was}</del> → <ins>${is}</ins></span>`)}
               ${changes.length === 0 && html`<span>${text}</span>`}
             </button>
           </li>`)}
-        ${found.length === 0 && html`<li class="empty">No lie fits.</li>`}
+        ${found.length === 0 && html`<li class="empty">No lie matches the filter.</li>`}
       </ul>
       ${!lies.honest && html`<${ByHand} lies=${lies} act=${act} />`}
     <//>`;
@@ -85,7 +85,7 @@ function Honest({ lies: { sender, budget }, liars, does }) {
       <p>${sender} is honest: only a liar's messages can be changed.</p>
       ${budget
         ? html`<button class="primary" onClick=${turn}>Make ${sender} a liar</button>`
-        : html`<p>The cluster bears no more liars: ${liars.join(", ")} may lie already.</p>`}
+        : html`<p>The protocol tolerates no more liars: ${liars.join(", ")} ${liars.length > 1 ? "are" : "is"} Byzantine already.</p>`}
     </div>`;
 }
 
@@ -121,7 +121,7 @@ function DelayDialog({ message, does }) {
     <${Window} title="Delay a message" does=${does}>
       <p>${message.label}</p>
       <form onSubmit=${submit}>
-        <label>It arrives so many ticks later <input name="ticks" type="number" min="1" value="500" required autofocus /></label>
+        <label>Ticks to delay it by <input name="ticks" type="number" min="1" value="500" required autofocus /></label>
         <button class="primary">Delay</button>
       </form>
     <//>`;
@@ -135,7 +135,7 @@ function ForkDialog({ run, at, does }) {
   });
   return html`
     <${Window} title=${`Fork at step ${stepOf(run, at)}`} does=${does}>
-      <p>A new run with the first ${at} choices of this one. This one stays as it is.</p>
+      <p>Starts a new branch with the first ${at} choices of this run. This run is kept.</p>
       <form onSubmit=${submit}>
         <label>Name <input name="name" required autofocus value=${`fork ${run.runs.length}`} /></label>
         <button class="primary">Fork</button>
@@ -145,7 +145,7 @@ function ForkDialog({ run, at, does }) {
 
 const signs = [
   ["→", "a message that arrived; its colour is that of the value it names"],
-  ["⇢", "dashed: under way"],
+  ["⇢", "dashed: in flight"],
   ["✕", "lost, withheld by a liar, or its receiver is down"],
   ["✎", "a lie, and what was changed; a liar"],
   ["◆", "a decision, with the value's letter"],
@@ -164,7 +164,7 @@ const HelpDialog = ({ does }) => html`
       <dl class="keys">${keys.map(({ keys, words }) => html`<div><dt><${Keys} keys=${keys.split(" ")} /></dt><dd>${words}</dd></div>`)}</dl>
       <dl class="keys">
         ${signs.map(([sign, words]) => html`<div><dt>${sign}</dt><dd>${words}</dd></div>`)}
-        <div><dt>click</dt><dd>an arrow or a row: what led to it and what came of it; on its number or twice: go there</dd></div>
+        <div><dt>click</dt><dd>an arrow or a row: highlights what led to it and what followed; click its number, or double-click, to go there</dd></div>
       </dl>
     </div>
   <//>`;

@@ -151,10 +151,10 @@ export const Bands = ({ run, plan, columns, line, em }) =>
     });
   });
 
-/** Where the first message waits that is under way at the end. @param {Layout} plan */
+/** Where the first message waits that is in flight at the end. @param {Layout} plan */
 const waitingTop = (plan) => plan.height - plan.waiting.length - 0.5;
 
-/** Below the last choice: what is under way. @param {Place & { chosen: number | null }} props */
+/** Below the last choice: what is in flight. @param {Place & { chosen: number | null }} props */
 export const Waiting = ({ run, plan, columns, line, em, chosen }) => html`
   <g class="waiting">
     ${plan.waiting.map((i, nth) => html`
@@ -163,7 +163,7 @@ export const Waiting = ({ run, plan, columns, line, em, chosen }) => html`
         <text class="time" x=${columns.time} y=${em * 0.25} text-anchor="end">${word(run.arrows[i])}</text>
         <text class="label" x=${columns.label} y=${em * 0.25}>${run.arrows[i].label}</text>
       </g>`)}
-    ${plan.left > 0 && html`<text class="label" x=${columns.label} y=${(plan.height - 0.3) * line}>and ${plan.left} more under way</text>`}
+    ${plan.left > 0 && html`<text class="label" x=${columns.label} y=${(plan.height - 0.3) * line}>and ${plan.left} more in flight</text>`}
   </g>`;
 
 /** @type {Record<string, string>} */

@@ -1,4 +1,4 @@
-// What can happen next: messages under way, timers, crashes, splits. Here one plays the adversary.
+// What can happen next: messages in flight, timers, crashes, splits. Here one plays the adversary.
 import { html, useEffect, useRef, useState } from "./vendor/standalone.module.js";
 import { viewOf } from "./head.js";
 import { Filter, fits, roving, toggled } from "./lists.js";
@@ -24,10 +24,10 @@ function Panel({ run, past, moment, selected, does }) {
   return html`
     ${!run.readOnly && html`<${Next} past=${past} moment=${moment} does=${does} />`}
     <${Filter} name="Filter messages" hint="Filter messages ( / )" text=${filter} set=${setFilter}>
-      <small>${found.length} under way</small>
+      <small>${found.length} in flight</small>
     <//>
     ${moment.flying.length === 0 && html`
-      <p class="empty">No message is under way. ${run.readOnly ? "" : "Fire a timer, or go on with the run."}</p>`}
+      <p class="empty">No message is in flight. ${run.readOnly ? "" : "Fire a timer, or let the run continue."}</p>`}
     <div class="flying" tabindex="-1" onKeyDown=${roving("li")} ...${keep}>
       ${receivers.map((to) => html`
         <h2 id=${`to-${to}`}>to ${names[to]}${moment.seats[to].alive ? "" : ", which is down"}</h2>
@@ -67,7 +67,7 @@ function Next({ past, moment, does }) {
       ${moment.suggested
         ? html`
           <button class="primary" onClick=${() => does.act(moment.suggested ?? "")} title="Enter">
-            <small>Next, as suggested</small> ${moment.suggested}
+            <small>Suggested next</small> ${moment.suggested}
           </button>`
         : html`<p class="over">${moment.over ?? "Nothing is scheduled."}</p>`}
       <div class="until" role="group" aria-label="Run until">
@@ -78,7 +78,7 @@ function Next({ past, moment, does }) {
         <button onClick=${() => does.until("violation")}>to violation</button>
         <button onClick=${() => does.until("end")}>to end</button>
       </div>
-      ${past && html`<p class="hint">You are in the past: what you do here starts a new run, and this one stays.</p>`}
+      ${past && html`<p class="hint">You are at an earlier step: acting here starts a new branch, and this run is kept.</p>`}
     </div>`;
 }
 
@@ -134,17 +134,17 @@ const Replicas = ({ run, moment, does }) => html`
 /** @param {{ lifeline: Lifeline, seat: Seat, readOnly: boolean, does: Commands }} props */
 function Replica({ lifeline: { name, byzantine }, seat, readOnly, does }) {
   const { alive, waiting } = seat;
-  const button = (/** @type {string} */ title, /** @type {string} */ action) =>
-    html`<button aria-label=${`${title} ${name}`} onClick=${() => does.act(action)}>${title}</button>`;
+  const button = (/** @type {string} */ title, /** @type {string} */ action, hint = "") =>
+    html`<button title=${hint || null} aria-label=${`${title} ${name}`} onClick=${() => does.act(action)}>${title}</button>`;
   return html`
     <li>
       <span>
         <b class=${byzantine ? "liar" : ""}>${name}</b> ${byzantine ? "✎ liar, " : ""}${alive ? viewOf(seat) : "down"}
-        ${waiting.length > 0 && html`<small class="waits">waits for ${waiting.join("; ")}</small>`}
+        ${waiting.length > 0 && html`<small class="waits">waiting for ${waiting.join("; ")}</small>`}
       </span>
-      ${!readOnly && byzantine && alive && button("Suspect", `suspect ${name}`)}
+      ${!readOnly && byzantine && alive && button("Suspect", `suspect ${name}`, "it starts a view change")}
       ${!readOnly && alive && button("Crash", `crash ${name}`)}
-      ${!readOnly && !alive && [button("Restart", `restart ${name}`), button("Restart blank", `restart ${name} blank`)]}
+      ${!readOnly && !alive && [button("Restart", `restart ${name}`), button("Restart blank", `restart ${name} blank`, "without its memory")]}
     </li>`;
 }
 
@@ -160,7 +160,7 @@ function Network({ run, at, does }) {
   return html`
     <h2>Network</h2>
     <form class="network" onSubmit=${submit}>
-      <p>${split ? `${names} ${split.side.length > 1 ? "hear" : "hears"} nobody else.` : "Cut these off from all others:"}</p>
+      <p>${split ? `${names} ${split.side.length > 1 ? "hear" : "hears"} nobody else.` : "Cut these off from the rest:"}</p>
       <div class="sides">
         ${run.lifelines.map(({ name }) => html`
           <label><input type="checkbox" checked=${side.includes(name)} onChange=${() => setSide(toggled(side, name))} /> ${name}</label>`)}

@@ -162,11 +162,11 @@ function Screen({ page, view, does }) {
 }
 
 const files = {
-  "scenario.toml": "a scenario, to replay",
+  "scenario.toml": "the scenario, for replay, explain and shrink",
   "schedule.txt": "the choices as text",
   "chart.svg": "the chart as a picture",
   "chart.mmd": "the chart for Mermaid",
-  "page.html": "this page, to send to somebody",
+  "page.html": "this page as one file, to share",
 };
 
 /** @param {{ page: Page, run: Run, at: number, moment: Moment | null, does: Commands }} props */
@@ -180,11 +180,11 @@ function Header({ page, run, at, moment, does }) {
       <div class="what">
         <h1>${run.title}</h1>
         <p>
-          ${run.title !== run.protocol && html`<span>${run.protocol}, </span>`}${n} replicas, ${f} may lie, quorum ${quorum}
+          ${run.title !== run.protocol && html`<span>${run.protocol}, </span>`}${n} replicas, ${f} may be Byzantine, quorum ${quorum}
           ${budget && html`<span class=${budget.over ? "budget over" : "budget"}> · ${spent(budget)}</span>`}
         </p>
       </div>
-      <ul class="checks" tabindex="0" aria-label="Properties at this place">${checks.map((check) => html`<${Badge} check=${check} />`)}</ul>
+      <ul class="checks" tabindex="0" aria-label="Properties at this step">${checks.map((check) => html`<${Badge} check=${check} />`)}</ul>
       <div class="tools">
         ${run.readOnly && html`<span class="hint">read only</span>`}
         ${!alone && html`
@@ -204,11 +204,11 @@ function Header({ page, run, at, moment, does }) {
 function spent({ liars, stopped, f, over }) {
   const faulty = new Set([...liars, ...stopped]).size;
   const who = [...liars.map((name) => `${name} lies`), ...stopped.map((name) => `${name} is stopped`)].join(", ");
-  return `${faulty} of ${f} faulty${who && `: ${who}`}${over ? " – more than the protocol promises to bear" : ""}`;
+  return `${faulty} of ${f} faulty${who && `: ${who}`}${over ? " – more than the protocol tolerates" : ""}`;
 }
 
 /** What properties are called where they hold. @type {Record<string, string>} */
-const titles = { crashed: "no crash", custom: "own invariants" };
+const titles = { crashed: "no crash", custom: "protocol invariants" };
 
 /** @param {{ check: Check }} props */
 function Badge({ check: { property, states, open, violated } }) {

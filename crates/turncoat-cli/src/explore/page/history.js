@@ -17,7 +17,7 @@ function Tree({ run, at, does }) {
         ${children.map(({ i, name, from, at: fork, choices, violation }) => html`
           <li>
             <button aria-current=${i === run.run ? "true" : null} onClick=${() => does.visit(i, i === run.run ? at : choices)}>
-              <b>${name}</b> <small>${from === null ? "" : `after ${fork} choices, `}${choices} in all</small>
+              <b>${name}</b> <small>${from === null ? "" : `after ${fork} ${fork === 1 ? "choice" : "choices"}, `}${choices} in all</small>
               <${Verdict} violated=${violation} />
             </button>
             ${below(i)}
@@ -27,7 +27,7 @@ function Tree({ run, at, does }) {
   return html`
     ${!run.readOnly && html`<button onClick=${does.fork}>Fork here, at step ${stepOf(run, at)} …</button>`}
     ${below(null)}
-    <p class="hint">Acting in the past forks by itself. No run is ever lost while the session is open.</p>`;
+    <p class="hint">Acting at an earlier step starts a branch. All runs are kept while the session is open.</p>`;
 }
 
 export const History = memo(Tree);

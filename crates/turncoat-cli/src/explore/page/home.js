@@ -63,12 +63,12 @@ const Sessions = ({ page, home: { sessions, readOnly }, refresh }) => html`
   <section class="card">
     <h2>Open sessions</h2>
     ${sessions.length === 0 && html`
-      <p class="empty">Nothing is open. Start a protocol, or open a bug of the <a href="#/bugs">catalogue</a>.</p>`}
+      <p class="empty">Nothing is open. Start a protocol, or open a known bug from the <a href="#/bugs">catalogue</a>.</p>`}
     <ul class="entries">
       ${sessions.map(({ id, title, protocol, runs, choices, violation }) => html`
         <li>
           <a href=${`#/run/${id}/0/0`}>
-            <b>${title}</b> <small>${protocol}, ${choices} choices${runs > 1 ? `, ${runs} runs` : ""}</small>
+            <b>${title}</b> <small>${protocol}, ${choices} ${choices === 1 ? "choice" : "choices"}${runs > 1 ? `, ${runs} runs` : ""}</small>
             <${Verdict} violated=${violation} />
           </a>
           ${!readOnly && html`<button aria-label=${`Close ${title}`} onClick=${() => api.close(id).then(refresh, page.fail)}>✕</button>`}
@@ -80,7 +80,7 @@ const Sessions = ({ page, home: { sessions, readOnly }, refresh }) => html`
 const Files = ({ page, files }) => html`
   ${files.length === 0 && html`
     <p class="empty">
-      No scenario and no database was found in this folder.
+      No scenario and no database in this folder.
       ${" "}<code>turncoat fuzz</code> saves what it finds in <code>turncoat-corpus</code>.
     </p>`}
   <ul class="entries">
@@ -108,13 +108,13 @@ function KnownBugs({ page, home: { bugs } }) {
         ${shown.map(({ id, title }) => html`
           <li><button class="entry" onClick=${() => page.open({ bug: id })}><b>${id}</b> <small>${title}</small></button></li>`)}
       </ul>
-      <a href="#/bugs">All ${bugs.length} of the catalogue</a>
+      <a href="#/bugs">All ${bugs.length} in the catalogue</a>
     </section>`;
 }
 
 /** @param {{ campaigns: Campaign[] }} props */
 const Campaigns = ({ campaigns }) => html`
-  ${campaigns.length === 0 && html`<p class="empty">None yet. A campaign runs a protocol many times and keeps what goes wrong.</p>`}
+  ${campaigns.length === 0 && html`<p class="empty">None yet. A campaign runs a protocol many times and keeps the runs that violate something.</p>`}
   <ul class="entries">
     ${campaigns.map(({ id, title, runs, of, violating, done }) => html`
       <li>
@@ -151,11 +151,11 @@ function StartForm({ page, home }) {
       <h2>Start a protocol</h2>
       <form class="fields" onSubmit=${start}>
         <${ProtocolField} home=${home} />
-        <${NumberField} name="n" title="Replicas" hint="its own" />
-        <${NumberField} name="f" title="May lie" hint="its own" min=${0} />
+        <${NumberField} name="n" title="Replicas" hint="default" />
+        <${NumberField} name="f" title="May be Byzantine" hint="default" min=${0} />
         <${NumberField} name="clients" title="Clients" hint="1" />
         <${NumberField} name="requests" title="Requests" hint="2" />
-        <label class="wide">Liars <input name="byzantine" placeholder="p0" /></label>
+        <label class="wide">Byzantine <input name="byzantine" placeholder="p0" /></label>
         <button class="primary">Start</button>
       </form>
     </section>`;

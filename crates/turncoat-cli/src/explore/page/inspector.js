@@ -45,7 +45,7 @@ function States({ run, moment }) {
   const [closed, setClosed] = useState(/** @type {string[]} */ ([]));
   if (!moment) return html`<p class="empty">Loading …</p>`;
   const { columns, rows } = moment.state;
-  if (!rows.length) return html`<p class="empty">This protocol shows nothing of its state.</p>`;
+  if (!rows.length) return html`<p class="empty">This protocol does not expose its state.</p>`;
   const found = rows.filter(({ path, values, changed, differs }) =>
     (!news || differs || changed.includes(true)) && fits(filter, `${path} ${values.join(" ")}`));
   const groups = grouped(found.slice(0, ROWS_MAX), pinned);
@@ -54,7 +54,7 @@ function States({ run, moment }) {
   return html`
     <${Filter} name="Filter fields" text=${filter} set=${setFilter}>
       <button aria-pressed=${news} onClick=${() => setNews(!news)}
-        title="Only what changed just now, or differs between correct replicas">news only</button>
+        title="Only fields that changed in this step or differ between correct replicas">Changes only</button>
     <//>
     <table class="state" style=${{ minWidth: `${8 + 3.6 * columns.length}rem` }}>
       <thead>
@@ -77,7 +77,7 @@ function States({ run, moment }) {
     </table>
     ${found.length > ROWS_MAX && html`<p class="empty">and ${found.length - ROWS_MAX} more: filter to see them</p>`}
     ${found.length === 0 && html`
-      <p class="empty">${news && !filter ? "Nothing changed just now, and correct replicas agree in all." : "No field is like that."}</p>`}`;
+      <p class="empty">${news && !filter ? "No changes in this step; all correct replicas agree." : "No field matches the filter."}</p>`}`;
 }
 
 /**
@@ -118,7 +118,7 @@ const State = memo(States);
 
 /** @param {{ run: Run, arrow: number | null, does: Commands }} props */
 function Message({ run, arrow, does }) {
-  if (arrow === null) return html`<p class="empty">Select an arrow of the chart, or a message under way, to read it here.</p>`;
+  if (arrow === null) return html`<p class="empty">Select an arrow in the chart, or a message in flight, to read it here.</p>`;
   const { from, to, sent, end, label, text, lie, values, name, held } = run.arrows[arrow];
   const go = (/** @type {number} */ at) => html`<button class="link" onClick=${() => does.go(at)}>step ${stepOf(run, at)}</button>`;
   return html`
@@ -144,7 +144,7 @@ function Message({ run, arrow, does }) {
         <ul class="plainlist">
           ${values.map((value) => html`<li><${Value} value=${value} /> <span>${run.values[value].replace(/^\S+ = /, "")}</span></li>`)}
         </ul>`}
-      <p class="quiet">In choices: <code>${name}</code></p>
+      <p class="quiet">In schedules: <code>${name}</code></p>
     </article>`;
 }
 
@@ -179,12 +179,12 @@ function StoryOf({ run, at, fail }) {
       clearTimeout(timer);
     };
   }, [run, at]);
-  if (!story) return html`<p class="empty">Reading …</p>`;
+  if (!story) return html`<p class="empty">Loading …</p>`;
   return html`
     <article class="story">
       ${story.violated
         ? html`<p class="verdict bad"><i aria-hidden="true">✖</i> ${story.violated}</p>`
-        : html`<p class="verdict good"><i aria-hidden="true">✔</i> Nothing is violated up to here.</p>`}
+        : html`<p class="verdict good"><i aria-hidden="true">✔</i> Nothing is violated up to this step.</p>`}
       ${story.sections.map(({ title, lines }) => html`<h2>${title}</h2>${lines.map((line) => html`<${Sentence} text=${line} />`)}`)}
     </article>`;
 }

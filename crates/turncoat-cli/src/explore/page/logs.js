@@ -18,7 +18,7 @@ function Columns({ run, moment, does }) {
     <section class="region logs" aria-label="Decisions">
       <div class="facts">
         ${slots.length === 0 && html`
-          <p class="empty">Nobody has decided anything yet. Each replica's decisions appear here, ${run.slot} by ${run.slot}.</p>`}
+          <p class="empty">No replica has decided anything yet. Decisions appear here, ${run.slot} by ${run.slot}.</p>`}
         ${moment && slots.length > 0 && html`<${Slots} run=${run} logs=${moment.logs} does=${does} />`}
         ${slots.length > 0 && run.values.length <= VALUES_MAX && html`<p class="hint">${run.values.join("; ")}</p>`}
         ${moment && html`<${LiesSoFar} run=${run} at=${moment.at} does=${does} />`}

@@ -93,14 +93,14 @@ export function marksByRow(run) {
  * @property {number[]} rows the choices that are shown, each at the head of those that share its row
  * @property {Map<number, number>} last of a row that is shared, its last choice
  * @property {Map<number, Mark[]>} lines by choice, the marks with a line of their own
- * @property {number[]} waiting messages under way at the end of the run, each with a row below all others
+ * @property {number[]} waiting messages in flight at the end of the run, each with a row below all others
  * @property {number} left how many more there are
  * @property {number} height
  * @property {(first: number, last: number) => number[]} arrows those that meet the rows between two indices of `rows`
  */
 
 const WAITING_MAX = 60;
-/** A message longer under way at the end of the run than this is drawn where it was sent, and where it waits. */
+/** A message longer in flight at the end of the run than this is drawn where it was sent, and where it waits. */
 export const STUB_ROWS = 80;
 
 /** @param {Run} run @param {Map<number, Mark[]>} marks @param {Options} options @returns {Layout} */

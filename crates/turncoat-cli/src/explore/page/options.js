@@ -8,8 +8,8 @@ import { Menu, memo } from "./parts.js";
 /** @import { Commands } from "./commands.js" */
 /** @import { Options as Shown } from "./model.js" */
 
-/** @param {{ on: boolean, flip: () => void, children: unknown }} props */
-const Switch = ({ on, flip, children }) => html`<button aria-pressed=${on} onClick=${flip}>${children}</button>`;
+/** @param {{ on: boolean, hint: string, flip: () => void, children: unknown }} props */
+const Switch = ({ on, hint, flip, children }) => html`<button title=${hint} aria-pressed=${on} onClick=${flip}>${children}</button>`;
 
 /** @param {{ name: string, on: boolean, flip: () => void }} props */
 const Tick = ({ name, on, flip }) => html`<label><input type="checkbox" checked=${on} onChange=${flip} /> ${name}</label>`;
@@ -22,12 +22,13 @@ function Bar({ run, options, list, does }) {
   const filtered = options.kinds.length + options.nodes.length + (options.view === null ? 0 : 1);
   return html`
     <div class="options">
-      <${Switch} on=${list} flip=${() => does.set({ list: !list })}>List<//>
-      <${Switch} on=${options.axis === "time"} flip=${() => change({ axis: options.axis === "time" ? "step" : "time" })}>Time axis<//>
-      <${Switch} on=${options.level} flip=${() => change({ level: !options.level })}>Level arrows<//>
-      <${Switch} on=${options.fold} flip=${() => change({ fold: !options.fold })}>Fold broadcasts<//>
-      <${Switch} on=${options.effect} flip=${() => change({ effect: !options.effect })}>Only with effect<//>
-      <${Switch} on=${options.notes} flip=${() => change({ notes: !options.notes })}>Notes<//>
+      <${Switch} on=${list} hint="Steps as a list of sentences" flip=${() => does.set({ list: !list })}>List<//>
+      <${Switch} on=${options.axis === "time"} hint="Rows by virtual time instead of step by step"
+        flip=${() => change({ axis: options.axis === "time" ? "step" : "time" })}>Time axis<//>
+      <${Switch} on=${options.level} hint="Draw arrows where they arrive, without a slope" flip=${() => change({ level: !options.level })}>Level arrows<//>
+      <${Switch} on=${options.fold} hint="One row for the copies of a broadcast" flip=${() => change({ fold: !options.fold })}>Fold broadcasts<//>
+      <${Switch} on=${options.effect} hint="Hide messages that had no effect" flip=${() => change({ effect: !options.effect })}>Only with effect<//>
+      <${Switch} on=${options.notes} hint="Show what nodes note about themselves" flip=${() => change({ notes: !options.notes })}>Notes<//>
       <${Menu} name="Filter the chart" title=${filtered ? `Filter (${filtered})` : "Filter"}>
         <fieldset>
           <legend>Kinds</legend>

@@ -15,23 +15,23 @@ function Bar({ run, at, playing, pace, bookmarks, does }) {
   return html`
     <footer class="timeline" aria-label="Timeline">
       <div class="group">
-        <button onClick=${does.first} aria-label="First step (g g)">|◀</button>
-        <button onClick=${does.back} disabled=${at === 0} aria-label="Undo: one choice back (u or k)">‹</button>
-        <button class="play" onClick=${does.play} aria-label=${playing ? "Pause (Space)" : "Play (Space)"}>${playing ? "❚❚" : "▶"}</button>
-        <button onClick=${does.next} disabled=${at === end} aria-label="Redo: one choice on (r or j)">›</button>
-        <button onClick=${does.last} aria-label="Last step (G)">▶|</button>
+        <button onClick=${does.first} title="First step (g g)" aria-label="First step (g g)">|◀</button>
+        <button onClick=${does.back} disabled=${at === 0} title="Undo: back by one choice (u or k)" aria-label="Undo: back by one choice (u or k)">‹</button>
+        <button class="play" onClick=${does.play} title=${playing ? "Pause (Space)" : "Play (Space)"} aria-label=${playing ? "Pause (Space)" : "Play (Space)"}>${playing ? "❚❚" : "▶"}</button>
+        <button onClick=${does.next} disabled=${at === end} title="Redo: forward by one choice (r or j)" aria-label="Redo: forward by one choice (r or j)">›</button>
+        <button onClick=${does.last} title="Last step (G)" aria-label="Last step (G)">▶|</button>
       </div>
       <output><b>${stepOf(run, at)}</b> / ${stepOf(run, end)}<small>time ${at ? run.steps[at - 1].time : 0}</small></output>
       <div class="scrub">
         <${Ticks} run=${run} bookmarks=${bookmarks} does=${does} />
-        <input type="range" min="0" max=${end} value=${at} aria-label="Place in the run" aria-valuetext=${`step ${stepOf(run, at)} of ${stepOf(run, end)}`}
+        <input type="range" min="0" max=${end} value=${at} aria-label="Step of the run" aria-valuetext=${`step ${stepOf(run, at)} of ${stepOf(run, end)}`}
           onInput=${typed((at) => does.go(Number(at)))} />
       </div>
       <div class="group">
-        <button onClick=${does.nextViolation} disabled=${!run.violations.length} aria-label="Next violation (n)">
+        <button onClick=${does.nextViolation} disabled=${!run.violations.length} title="Next violation (n)" aria-label="Next violation (n)">
           <i class="bad" aria-hidden="true">✖</i> next
         </button>
-        <button onClick=${does.bookmark} aria-pressed=${bookmarks.includes(at)} aria-label="Bookmark (b)">⚑</button>
+        <button onClick=${does.bookmark} aria-pressed=${bookmarks.includes(at)} title="Bookmark (b)" aria-label="Bookmark (b)">⚑</button>
         <label>speed
           <select onChange=${typed((pace) => does.set({ pace: Number(pace) }))}>
             ${paces.map((each) => html`<option value=${each} selected=${each === pace}>${each}/s</option>`)}

@@ -146,7 +146,7 @@
  * @property {string | null} over why nothing can happen any more, if so
  * @property {string | null} suggested the choice that the scenario's own scheduler would make
  * @property {Seat[]} seats by lifeline
- * @property {Flying[]} flying messages under way, oldest first
+ * @property {Flying[]} flying messages in flight, oldest first
  * @property {{ liars: string[], stopped: string[], f: number, over: boolean }} budget
  * @property {StateTable} state
  * @property {Logs} logs
@@ -203,7 +203,7 @@
  * @property {boolean} honest whether its sender does not lie: then all lists are there to read, and acting is refused
  * @property {boolean} budget whether one more liar is within the model
  * @property {{ field: string, value: string }[]} fields
- * @property {{ name: string, scope: "small" | "any", changes: Change[], text: string }[]} lies that change something
+ * @property {{ name: string, scope: "small" | "any" | "named", changes: Change[], text: string }[]} lies that change something
  */
 
 /** @typedef {{ violated: string | null, sections: { title: string, lines: string[] }[] }} Story */
