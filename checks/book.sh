@@ -10,10 +10,13 @@
 #               command without output is not run. Each page starts with an empty corpus; times are not compared.
 #   rust, toml  a part of some file of the repository, up to indentation; a line `// ...` or `# ...` stands for other lines
 #   text, sh, json, yaml   neither run nor compared
+# A comment `<!-- all of FILE -->` promises that the page quotes every line of that file. `cargo run --features cli --` is what
+# the crate types that readers of the tutorial make: here it is the example `decree`.
 #
 # docs/reference/commands.md has every command and every option, docs/SUMMARY.md every page.
 #
-# Set TURNCOAT to the folder of a program that is built already, to build none. If mdBook is installed, the book is built too.
+# Set TURNCOAT to the folder of programs and examples that are built already, to build none. If mdBook is installed, the book is
+# built too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,10 +24,17 @@ if [ -n "${TURNCOAT:-}" ]; then
     programs=$(realpath "$TURNCOAT")
 else
     . checks/programs.bash
-    [ "${PROFILE:-release}" != release ] || cargo build --quiet --release -p turncoat --examples
+    case ${PROFILE:-release} in
+    release) cargo build --quiet --release -p turncoat --features cli --examples ;;
+    # As checks/new.sh has built it.
+    dev) cargo test --quiet --workspace --features demo/cli --no-run ;;
+    esac
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+# Where cargo would put the program of the reader's crate, so that it names itself as there.
+mkdir "$folder/debug"
+ln -s "$programs/examples/decree" "$folder/debug/mine"
 
 failed=0
 PROGRAMS=$programs FOLDER=$folder python3 - "$@" <<'PYTHON' || failed=1
@@ -66,11 +76,25 @@ def is_quoted(block, suffix):
     return any(all("\n" + part + "\n" in source for part in parts) for source in sources[suffix])
 
 
+def check_whole(page, lines):
+    """A page that promises a whole file leaves none of its lines out."""
+    quoted = set()
+    for start, end, kind in blocks(lines):
+        if kind.split(",")[0] in ("rust", "toml"):
+            quoted.update(line.strip() for line in lines[start + 1:end])
+    for number, line in enumerate(lines, 1):
+        promised = re.fullmatch(r"<!-- all of (\S+) -->", line)
+        for missing in Path(promised[1]).read_text().split("\n") if promised else ():
+            if missing.strip() and missing.strip() not in quoted:
+                fail(page, number, f"{promised[1]} has another line: {missing}")
+
+
 # -- Commands ------------------------------------------------------------------------------------------------------------
 
 def as_built(command):
     """The same without building anything."""
     command = re.sub(r"cargo run --release -p turncoat-cli (--features [a-z,]+ )?--", "turncoat", command)
+    command = re.sub(r"cargo run --features cli --", f"CARGO=cargo {folder}/debug/mine", command)
     return re.sub(r"cargo run --release -p turncoat --example ", f"{programs}/examples/", command)
 
 
@@ -167,6 +191,7 @@ def check_page(page):
         result += block
         done = end
     result += lines[done:]
+    check_whole(page, lines)
     if write and result != lines:
         Path(page).write_text("\n".join(result))
 

@@ -5,7 +5,7 @@
 #   checks/commonware.sh [SCALE]     SCALE (1) divides the number of runs, which is 70 thousand in all
 #
 # 1. Builds engines/commonware in release, which takes ten minutes or more for the first time, and runs its tests.
-# 2. `turncoat check`: is it deterministic, does it bear nonsense, does it make progress?
+# 2. `turncoat check`: is it deterministic, does it survive nonsense, does it make progress?
 # 3. Campaigns: without faults under each scheduler, and with each strategy; some again with nobody cut off, or with
 #    leaders that stay.
 # 4. Each flag is caught, and what is saved of it replays.

@@ -13,6 +13,7 @@ page=$PWD/docs/results/defaults.md
 mode=${1:-1}
 [ "$mode" != --write ] || set -- 1
 . checks/control.bash
+. checks/page.bash
 
 runs=$(scaled 10000 100)
 seeds=$(scaled 20 2)
@@ -82,15 +83,10 @@ names() {
 cat "$folder/table"
 echo
 
-digest="<!-- digest $(sha256sum <"$folder/short" | cut -c 1-16) -->"
+digest=$(sha256sum <"$folder/short" | cut -c 1-16)
 if [ "$mode" = --write ]; then
-    awk -v digest="$digest" -v table="$folder/table" '
-        /^<!-- checks\/defaults.sh -->$/ { print; print digest; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1 }
-        /^<!-- end -->$/ { skip = 0 }
-        !skip' "$page" >"$folder/page"
-    cp "$folder/page" "$page"
-elif ! grep -qxF -- "$digest" "$page"; then
-    cell=docs/results/defaults.md
-    fail "the table is stale: print it again (--write)"
+    put_table "$page" "$folder/table" "$digest"
+else
+    fresh_table "$page" "$digest" || failed=1
 fi
 conclude "defaults, $runs runs for each of $seeds seeds at the most"

@@ -8,7 +8,7 @@
 #   judged   seconds for the rounds, the healing after them, and temperature
 #   lasso    seconds for the search of cycles in all of them
 # and fails if they are above 1, 2 and 5. Replicas leave views on their own, after the same time for each: with TIMEOUTs that
-# pass partitions, as in the tables, two thirds of all messages are TIMEOUTs, and it takes 1.6 times as long.
+# pass partitions, two thirds of all messages are TIMEOUTs, and it takes 1.6 times as long.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."

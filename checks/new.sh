@@ -55,6 +55,21 @@ program list protocols | grep -q '^pbft  ' || fail 'its command has lost the oth
 program fuzz --help | grep -q 'Example: .* fuzz pbft' || fail 'its help shows nothing to type'
 ! program fuzz --help | grep '`turncoat \|: turncoat ' || fail 'its help names another program'
 program check demo
+# The tutorial on views and timers: the same crate with the files that the page shows.
+if [ "$mode" = full ]; then
+    (
+        cd ..
+        turncoat new mine
+        cd mine
+        decree=$template/../../turncoat/examples/decree
+        cp "$decree/protocol.rs" src/lib.rs
+        cp "$decree/tests.rs" tests/mine.rs
+        sed -i 's/Board/Decree/' src/main.rs
+        cargo test --offline 2>../log || { cat ../log && fail 'the tests of the tutorial fail'; }
+        ! grep -A5 '^warning' ../log || fail 'the tutorial compiles with warnings'
+        cargo run --quiet --offline --features cli -- check decree
+    )
+fi
 # A violation, and the line that shows it again.
 code=0
 program fuzz demo --with unsigned 2>../log || code=$?
