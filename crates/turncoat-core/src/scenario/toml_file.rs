@@ -73,8 +73,9 @@ impl Scenario {
             place =
                 next.as_table_mut().ok_or_else(|| invalid(format!("`{path}`: `{key}` is not a table")))?;
         }
-        let fits =
-            |error: toml::de::Error| ScenarioError::Malformed(format!("{path}: {}", without_types(error.message())));
+        let fits = |error: toml::de::Error| {
+            ScenarioError::Malformed(format!("{path}: {}", without_types(error.message())))
+        };
         toml::Value::Table(table).try_into().map_err(fits)
     }
 }

@@ -60,7 +60,11 @@ impl<P: Protocol> Sim<P> {
             let mut table = self.preset.clone();
             table.extend(scenario.protocol.config.clone());
             self.config = toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-                ScenarioError::Malformed(format!("[protocol] {}: {}", P::NAME, without_types(error.message())))
+                ScenarioError::Malformed(format!(
+                    "[protocol] {}: {}",
+                    P::NAME,
+                    without_types(error.message())
+                ))
             })?;
             self.spec = scenario.protocol.clone();
         }
