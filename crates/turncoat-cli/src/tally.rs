@@ -340,6 +340,11 @@ impl Tally<'_> {
             }
             if let Some(report) = self.shrunk.get(&property) {
                 row("shrunk", report)?;
+                // The smaller scenario may show the same with other replicas, or elsewhere.
+                let (found, shown) = (words(&finding.violation), words(&report.violation));
+                if found != shown {
+                    row("it shows", shown)?;
+                }
             }
         }
         for finding in first_outside.values() {

@@ -100,7 +100,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
         out::line(if args.long { explanation.story() } else { explanation.short() })?;
         out::drawn(explanation.chart().trim_end())?;
         if !args.long {
-            out::line(format_args!("The whole story: {}", again::with("--long")))?;
+            out::line(format_args!("Full explanation: {}", again::with("--long")))?;
         }
     }
     let differs = differences(&scenario, explanation.outcome());

@@ -109,6 +109,9 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
         out::json("replay", Replayed { shown: &shown, expect, proof, differs: &differs })?;
     } else {
         shown.print(&scenario, args.detail)?;
+        if scenario.expect.is_some() && differs.is_empty() {
+            show::row("recorded", "the same run as when the file was saved")?;
+        }
         if let (Some(lasso), Some(Ok(proof))) = (&lasso, &proof) {
             out::line(told(lasso, proof))?;
         }

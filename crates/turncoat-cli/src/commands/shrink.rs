@@ -85,12 +85,16 @@ pub(crate) struct Report {
     executions: u64,
     seconds: f64,
     stopped: Stopped,
+    /// What the smaller scenario violates.
+    #[serde(skip)]
+    pub(crate) violation: Violation,
 }
 
 impl Report {
     pub(crate) fn new(shrunk: &Shrunk, clock: Stopwatch) -> Self {
-        let Shrunk { before, after, executions, stopped, .. } = *shrunk;
-        Self { before, after, executions, stopped, seconds: clock.seconds() }
+        let Shrunk { before, after, executions, stopped, ref violation, .. } = *shrunk;
+        let violation = violation.clone();
+        Self { before, after, executions, stopped, violation, seconds: clock.seconds() }
     }
 }
 

@@ -40,11 +40,11 @@ fn the_short_form_leads_with_what_broke_and_why() {
     let ran = turncoat("explain --bug pbft-java/figure-2");
     let lines: Vec<&str> = ran.out.lines().take(3).collect();
     assert_eq!(lines[0], "Agreement is violated at step 48: in slot 2 p2 decided B, p3 decided A");
-    assert_eq!(lines[1], "p3 decided A on votes for B.");
+    assert_eq!(lines[1], "p3 decided A after counting votes for B.");
     assert_eq!(lines[2], "p0, which is Byzantine, lied to p3 (PRE-PREPARE: n=2 instead of 1).");
     let story = ran.out.split("\n\n").next().expect("a story");
     assert!(story.lines().count() <= 10, "{story}");
-    let more = "The whole story: turncoat explain --bug pbft-java/figure-2 --long";
+    let more = "Full explanation: turncoat explain --bug pbft-java/figure-2 --long";
     assert!(ran.out.trim_end().ends_with(more), "{}", ran.out);
 }
 
@@ -80,7 +80,7 @@ fn programs_get_the_story_and_the_chart_as_data() {
     assert_eq!(told["type"], "explanation");
     assert!(told["violated"].as_str().is_some_and(|text| text.starts_with("Agreement")));
     let summary = told["summary"].as_array().expect("sentences");
-    assert!(summary.iter().any(|line| line == "p3 decided A on votes for B."), "{summary:?}");
+    assert!(summary.iter().any(|line| line == "p3 decided A after counting votes for B."), "{summary:?}");
     let titles: Vec<_> =
         told["story"].as_array().expect("sections").iter().map(|s| s["title"].clone()).collect();
     assert!(titles.iter().any(|title| title == "Who lied"), "{titles:?}");

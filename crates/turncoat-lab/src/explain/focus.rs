@@ -30,7 +30,7 @@ pub(super) fn focus(run: &Run, chart: Chart) -> Chart {
         false => String::new(),
     };
     let left_out =
-        (left > 0).then(|| format!("Left out: {left} of the {total} messages sent up to step {last}{cut}"));
+        (left > 0).then(|| format!("Not shown: {left} of the {total} messages sent up to step {last}{cut}"));
     without_idle_clients(Chart { left_out, ..focused })
 }
 

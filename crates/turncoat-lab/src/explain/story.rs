@@ -209,8 +209,12 @@ impl Run {
             n => format!("; c0 to c{} are the clients", n - 1),
         };
         let legend = self.names.legend_of(&format!("{said}{}", self.violated()));
+        let lies = match self.lied_at_all() {
+            true => " A lie has the step in which it was sent; the chart shows messages where they arrive.",
+            false => "",
+        };
         let mut lines = vec![format!(
-            "p0 to p{} are the replicas{clients}. A step is one event: a message is delivered, or a timer fires. A {} is \
+            "p0 to p{} are the replicas{clients}. A step is one event: a message is delivered, or a timer fires.{lies} A {} is \
              a place in the log; a replica decides it when it executes a value there, which it should do once and for \
              all.{}",
             cluster.n - 1,

@@ -59,13 +59,17 @@ pub(super) fn print(chart: &Chart, width: usize) -> String {
 /// What the signs mean, as far as there are any.
 fn key(chart: &Chart) -> Vec<&'static str> {
     let marks = |wanted: fn(Sign) -> bool| chart.marks.iter().any(|mark| wanted(mark.sign));
+    let decision = |sign: Sign| matches!(sign, Sign::Decision(_));
+    let counted = chart.marks.iter().any(|mark| decision(mark.sign) && mark.text.ends_with('}'));
     let words = [
-        ("o--> message, at the step in which it arrives", true),
+        ("o--> message, when it arrives", true),
+        ("+ passes by", chart.arrows.iter().any(|arrow| arrow.from.abs_diff(arrow.to) > 1)),
         ("o==> lie", chart.arrows.iter().any(|arrow| arrow.lie.is_some())),
         ("o..x lost or withheld", chart.arrows.iter().any(|arrow| arrow.lost().is_some())),
         ("(ignored) without effect", chart.arrows.iter().any(Arrow::ignored)),
         ("* Byzantine", chart.lifelines.iter().any(|lifeline| lifeline.byzantine)),
-        ("# decides", marks(|sign| matches!(sign, Sign::Decision(_)))),
+        ("# decides", marks(decision) && !counted),
+        ("# decides {voters}", counted),
         ("T timer", marks(|sign| sign == Sign::Timer)),
         ("$ result", marks(|sign| sign == Sign::Completion)),
         ("X stops", marks(|sign| sign == Sign::Stop)),

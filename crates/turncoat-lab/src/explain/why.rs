@@ -80,7 +80,7 @@ impl Run {
             let line = self.miscounted(poll)?;
             let values = and(self.others(poll).iter().map(|(_, value, _)| value));
             let Decision { seat, value, .. } = poll.decision;
-            Some(line.map(|_| format!("{seat} decided {value} on votes for {values}.")))
+            Some(line.map(|_| format!("{seat} decided {value} after counting votes for {values}.")))
         });
         let few = || {
             let few = polls.iter().flatten().filter_map(|poll| {

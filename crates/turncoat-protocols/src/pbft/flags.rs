@@ -8,7 +8,7 @@ turncoat_core::flags! {
     pub struct Flags {
         const_digest: "all requests have the same digest",
         no_request_auth: "client signatures are not checked",
-        slot_ignores_digest: "replicas vote for a second proposal for a number, but execute the first",
+        slot_ignores_digest: "replicas vote for a second proposal with the same number, but execute the first",
         commit_ignores_digest: "COMMITs count regardless of their digest",
         votes_not_distinct: "votes are counted, not voters, and a PREPARE from the primary counts too",
         pp_from_anyone: "a PRE-PREPARE is accepted from anyone",

@@ -1,5 +1,5 @@
 // The page: which screen is shown, in light or dark, and what is said to everybody.
-import { html, render, useEffect, useLayoutEffect, useMemo, useState } from "./vendor/standalone.module.js";
+import { html, render, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/standalone.module.js";
 import { alone, api } from "./api.js";
 import { CampaignScreen } from "./campaign.js";
 import { Catalogue } from "./catalogue.js";
@@ -13,7 +13,7 @@ import { HomeScreen } from "./home.js";
  * @typedef {object} Page
  * @property {(words: string) => void} say to those who listen
  * @property {(error: Error | null) => void} fail shows an error, or takes it away
- * @property {(hash: string) => void} here writes down where we are, for a reload
+ * @property {(hash: string) => void} here writes down where we are, for a reload, unless somebody has gone elsewhere
  * @property {(what: Open) => Promise<void>} open a session, and shows it
  * @property {() => void} theme
  */
@@ -27,9 +27,12 @@ function App() {
   const [error, setError] = useState("");
   const fail = (/** @type {Error | null} */ error) => setError(error?.message ?? "");
 
+  // The address that the page shows. The one in `location` may be newer: `hashchange` comes after other events.
+  const shown = useRef(location.hash);
   // An effect would run after the page is painted, and miss an address that changes before.
   useLayoutEffect(() => {
     const turn = () => {
+      shown.current = location.hash;
       setAt(route());
       setError("");
     };
@@ -51,7 +54,11 @@ function App() {
     () => ({
       say,
       fail,
-      here: (hash) => history.replaceState(null, "", hash),
+      here: (hash) => {
+        if (location.hash !== shown.current) return;
+        history.replaceState(null, "", hash);
+        shown.current = hash;
+      },
       open: async (what) => {
         try {
           location.hash = `#/run/${(await api.open(what)).session}/0/0`;
