@@ -2,7 +2,7 @@
 # One task of a Slurm job array runs one shard of a plan. The plan, the program and the folder of results are on a disk
 # that all nodes share. Another path to the program is given in the environment variable TURNCOAT.
 #
-#   turncoat plan fuzz pbft-java --until never --runs 2000000000 --shard-seconds 1800
+#   turncoat plan fuzz pbft-java --until never --runs 2000000000 --shard-seconds 600
 #   sbatch --array=0-19 docs/clusters/slurm.sh plan.json results                  all shards, if they are 0 to 19
 #   sbatch --array="$(turncoat plan --missing results | paste -sd,)" docs/clusters/slurm.sh plan.json results
 #   sbatch --dependency=afterany:JOB --wrap='turncoat merge results --db campaign.db'

@@ -1,4 +1,4 @@
-//! A strategy of your own: in each run one link between two replicas is slow, and nobody lies.
+//! A strategy of your own: in each run, messages from one replica to another are slow, and nobody lies.
 //! `cargo run --release -p turncoat --example slow_link`.
 
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,9 @@ impl Strategy for SlowLink {
     fn next(&mut self, _index: u64, rng: &mut Rng) -> Scenario {
         let mut scenario = self.0.clone();
         let n = scenario.cluster.n;
-        let [from, to] = [(); 2].map(|()| vec![NodeId::replica(rng.index(n)).into()]);
+        let from = rng.index(n);
+        let to = (from + 1 + rng.index(n - 1)) % n;
+        let [from, to] = [from, to].map(|index| vec![NodeId::replica(index).into()]);
         let late = Time(100 + u64::from(rng.below(100)));
         let when = When { from, to, ..When::default() };
         scenario.adversary.faults = vec![Fault { when, effect: Effect::Delay(late) }];

@@ -50,13 +50,13 @@ pub const fn nth_view(view: View) -> u32 {
     height + epoch
 }
 
-/// See [`Protocol::number`]: three rounds to an epoch, assuming one epoch for each earlier height.
+/// See [`Protocol::number`]: three rounds per epoch, assuming one epoch for each earlier height.
 pub fn number(key: RoundKey) -> u32 {
     let nth = nth_view(key.view);
     nth.saturating_sub(1) * 3 + if nth == 0 { 0 } else { u32::from(key.phase).min(3) }
 }
 
-/// See [`Protocol::advance`]: three rounds to an epoch, and three more to the next height, regardless of the epoch.
+/// See [`Protocol::advance`]: three rounds per epoch, and three more per height, whatever the epoch was.
 pub fn advance(old: RoundKey, new: RoundKey) -> u32 {
     let ((height, epoch), (to_height, to_epoch)) = (split(old.view), split(new.view));
     let epochs = if to_height == height { to_epoch - epoch } else { to_height - height + to_epoch };

@@ -239,7 +239,7 @@ impl Protocol for Decree {
     fn client(_: NodeId, _: &Cluster, _: &Config, _: &ClientWork) -> NoClient {
         NoClient
     }
-    /// Four rounds to a view: REPORT, PROPOSE, PREPARE, COMMIT. View 0 has no REPORTs, so its PROPOSE is round 1.
+    /// Four rounds per view: REPORT, PROPOSE, PREPARE, COMMIT. View 0 has no REPORTs, so its PROPOSE is round 1.
     fn number(key: RoundKey) -> u32 {
         key.view.0.saturating_mul(4).saturating_add(u32::from(key.phase)).saturating_sub(1)
     }
