@@ -82,8 +82,7 @@ impl Rows {
         outcome: &Outcome,
         violation: &Violation,
     ) -> Result<Option<Bug>> {
-        let names =
-            self.suspects(entry, scenario)?.rows_alone().name(scenario, outcome, &mut *entry.runner())?;
+        let names = self.suspects(entry, scenario)?.name(scenario, outcome, &mut *entry.runner())?;
         let place = outcome.violations.iter().position(|other| other == violation);
         let name = place.and_then(|place| names.get(place)).filter(|name| is_known(name));
         name.map(|id| self.bug(id)).transpose()
