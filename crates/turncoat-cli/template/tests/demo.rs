@@ -6,7 +6,7 @@ use demo::Board;
 use turncoat::Property;
 
 /// Agreement, integrity, validity and termination hold in all runs. The body may return a `Scenario`
-/// that all runs start from; an empty one means the default: 4 replicas and 2 clients.
+/// that all runs start from; an empty one means the default: 4 replicas, 1 client and 2 requests.
 #[turncoat::test(Board, runs = 10_000)]
 fn the_protocol_keeps_its_promises() {}
 

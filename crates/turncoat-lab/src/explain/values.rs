@@ -181,7 +181,7 @@ impl Names {
         let mut last = None;
         for word in words {
             let (label, content) = word.split_once('=').unwrap_or(("", word));
-            let value = (self.within(content).len() == 1 && !content.contains(['[', '(']))
+            let value = (self.within(content).len() == 1 && !word.contains(['[', '(']))
                 .then(|| self.rename(content));
             let word = match value {
                 // The digest of a request beside the request.
@@ -269,5 +269,30 @@ fn number(word: &str) -> String {
     match word.len() > 8 && word.bytes().all(|c| c.is_ascii_digit()) {
         true => format!("{}..", &word[..4]),
         false => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turncoat_core::client::Op;
+    use turncoat_core::ids::NodeId;
+
+    use super::*;
+
+    /// Names of which A is a request of c0.
+    fn names() -> Names {
+        let request = Request { client: NodeId::client(0), ts: 1, op: Op::new("r1"), read_only: false };
+        Names::of(&Recording { requests: vec![request], ..Recording::default() })
+    }
+
+    #[test]
+    fn fields_in_brackets_keep_their_names() {
+        let text = "notarized (view=1 block=null value=c0#1:r1) by [p1, p2]";
+        assert_eq!(names().short(text), "NOTARIZED (view=1 block=null value=A) by [p1, p2]");
+    }
+
+    #[test]
+    fn a_lone_value_needs_no_name() {
+        assert_eq!(names().short("vote view=1 value=c0#1:r1"), "VOTE view=1 A");
     }
 }
