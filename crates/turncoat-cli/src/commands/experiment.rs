@@ -68,6 +68,10 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "N", value_parser = numbers::at_least_one)]
     runs: Option<u64>,
 
+    /// Only this row, by its name in the table; may be given several times
+    #[arg(long = "row", value_name = "ROW")]
+    rows: Vec<String>,
+
     /// Do not ask which known bug is behind each violation, which takes more time than all else
     #[arg(long)]
     no_bugs: bool,
@@ -188,7 +192,18 @@ struct Loaded {
 
 impl Subject {
     fn load(&self) -> Result<Loaded> {
-        let (experiment, file) = load(&self.name)?;
+        let (mut experiment, file) = load(&self.name)?;
+        let known: Vec<&str> = experiment.rows().collect();
+        if let Some(row) = self.rows.iter().find(|row| !known.contains(&row.as_str())) {
+            let nearest = registry::nearest(row, &known).map(|near| format!("; did you mean `{near}`?"));
+            bail!(
+                "{file} has no row `{row}`{}",
+                nearest.unwrap_or_else(|| format!(": it has {}", known.join("; ")))
+            );
+        }
+        if !self.rows.is_empty() {
+            experiment.keep_rows(&self.rows);
+        }
         let cells = experiment.cells().map_err(|error| anyhow!("{file}: {error}"))?;
         Ok(Loaded { runs: self.runs.unwrap_or(experiment.runs), experiment, file, cells })
     }

@@ -95,6 +95,21 @@ fn experiments_are_listed_by_name() {
     );
     refused_args("experiment byzzfuzz-table-2 --runs 0", &["--runs"]);
     refused_args("experiment none-such.toml", &["none-such.toml"]);
+    refused_args(
+        "experiment byzzfuzz-table-2 --row c=1,d=1",
+        &["has no row `c=1,d=1`", "did you mean `c=0 d=1`?"],
+    );
+}
+
+/// A row alone counts what it counts among the others.
+#[test]
+fn one_row_of_an_experiment() {
+    let all = turncoat("experiment byzzbench-table-1 --runs 20 --no-bugs").out;
+    let alone = ["experiment", "byzzbench-table-1", "--runs", "20", "--no-bugs", "--row", "c=1 d=1"];
+    let one = Folder::new().run(&alone).out;
+    let counts = |out: &str| out.lines().find(|line| line.starts_with("| c=1 d=1 |")).map(str::to_owned);
+    assert_eq!(counts(&one), counts(&all));
+    assert!(counts(&one).is_some() && !one.contains("| c=1 d=2 |"), "{one}");
 }
 
 /// What 100 runs of each cell come to, as a file that people can read. `TURNCOAT_BLESS=1` writes it anew.

@@ -157,6 +157,16 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The names of its rows.
+    pub fn rows(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|row| row.name.as_str())
+    }
+
+    /// Leaves out all rows but these.
+    pub fn keep_rows(&mut self, names: &[String]) {
+        self.rows.retain(|row| names.contains(&row.name));
+    }
+
     /// The campaigns, variant by variant.
     pub fn cells(&self) -> Result<Vec<Cell>, String> {
         let grid = self.variants.iter().flat_map(|variant| self.rows.iter().map(move |row| (variant, row)));

@@ -181,8 +181,8 @@ impl Names {
         let mut last = None;
         for word in words {
             let (label, content) = word.split_once('=').unwrap_or(("", word));
-            let value = (self.within(content).len() == 1 && !word.contains(['[', '(']))
-                .then(|| self.rename(content));
+            let value =
+                (self.within(content).len() == 1 && !word.contains(['[', '('])).then(|| self.rename(content));
             let word = match value {
                 // The digest of a request beside the request.
                 Some(value) if last.as_ref() == Some(&value) => continue,
