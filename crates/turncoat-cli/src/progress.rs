@@ -85,7 +85,7 @@ impl Progress {
         figures.push(format!("{:.2} faults/run", faults as f64 / runs));
         if mutated > 0 {
             let share = 100.0 * accepted as f64 / mutated as f64;
-            figures.push(format!("{share:.0} % of mutations accepted"));
+            figures.push(format!("{share:.0} % of lies accepted"));
         }
         figures
     }
@@ -146,7 +146,7 @@ mod tests {
             let progress = Progress::new(Stopwatch::start(), runs).within(time);
             progress.figures(&so_far, Duration::from_secs(10)).join("  ")
         };
-        let figures = "10 runs/s  3.00 faults/run  50 % of mutations accepted";
+        let figures = "10 runs/s  3.00 faults/run  50 % of lies accepted";
         assert_eq!(shown(None, None), format!("2 violating  {figures}"));
         assert_eq!(shown(Some(1300), None), format!("2 violating  2m left  {figures}"));
         // Whichever is over first.

@@ -116,8 +116,8 @@ impl Assumptions {
     pub const FAIR_LOSSY: Self =
         Self { channels: Channels::FairLossy, one_request: false, honest_clients: false, overlap: None };
 
-    /// Each of them with a sentence that says it.
-    pub fn sentences(&self) -> Vec<(Assumption, String)> {
+    /// Each of them with a sentence that says it; those about clients only where there are `clients`.
+    pub fn sentences(&self, clients: bool) -> Vec<(Assumption, String)> {
         let channels = match self.channels {
             Channels::FairLossy => (
                 Assumption::Channels,
@@ -137,16 +137,17 @@ impl Assumptions {
             false => "A client may have several requests outstanding.",
             true => "A client waits for the result of its request before it sends the next one.",
         };
-        let clients = if self.honest_clients { "Clients are correct." } else { "Clients may lie." };
+        let honest = if self.honest_clients { "Clients are correct." } else { "Clients may lie." };
         let overlap = self.overlap.map(|Overlap { safety, progress }| {
             let text = format!(
                 "Any two trust lists overlap by at least {safety} % (for safety) and {progress} % (for progress)."
             );
             (Assumption::Trust, text)
         });
-        let fixed = [(Assumption::Requests, requests), (Assumption::Clients, clients)];
-        let fixed = fixed.into_iter().map(|(assumption, text)| (assumption, text.to_owned()));
-        [channels].into_iter().chain(fixed).chain(overlap).collect()
+        let about = [(Assumption::Requests, requests), (Assumption::Clients, honest)];
+        let about =
+            about.into_iter().filter(|_| clients).map(|(assumption, text)| (assumption, text.to_owned()));
+        [channels].into_iter().chain(about).chain(overlap).collect()
     }
 
     /// The longest that a message between correct nodes may take, where there is a limit from the start.

@@ -100,11 +100,12 @@ impl Request {
     /// What people call it: `request 1 of c0`, or `p0's value 1` where a replica proposes values of its own.
     pub fn name(&self) -> String {
         let Self { client, ts, .. } = *self;
-        // The upper bits tell the streams of the instances of one identity apart.
-        let instance = (ts >> 24 > 0).then_some((ts >> 24) as u8);
-        match client.is_client() {
-            true => format!("request {ts} of {client}"),
-            false => format!("{}'s value {}", SeatName { node: client, instance }, ts & 0xff_ffff),
+        // The upper bits tell the streams of the instances of one identity apart. A liar may write any number.
+        let (instance, own) = ((ts >> 24) as u8, ts & 0xff_ffff);
+        match instance {
+            _ if client.is_client() => format!("request {ts} of {client}"),
+            1..=25 => format!("{}'s value {own}", SeatName { node: client, instance: Some(instance) }),
+            _ => format!("{client}'s value {ts}"),
         }
     }
 

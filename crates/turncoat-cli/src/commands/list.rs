@@ -225,7 +225,7 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
             let bound = (entry.bound)(&entry.preset, 1).unwrap_or_default();
             let budget = format!("At most f replicas are faulty; it takes {bound} replicas to tolerate one.");
             let budget = Item::plain(Assumption::Budget.name(), &budget);
-            let others = entry.assumptions(&base).sentences();
+            let others = entry.assumptions(&base).sentences(!entry.stream);
             let others = others.iter().map(|(assumption, text)| Item::plain(assumption.name(), text));
             ("assumptions", [budget].into_iter().chain(others).collect())
         }

@@ -21,12 +21,14 @@ impl Run {
             );
             lines.push(text.into());
         }
-        lines.extend(self.personas(node).map(|persona| Line::from(face(persona))));
+        // Without clients, replicas propose values of their own.
+        let values = if self.scenario.cluster.clients == 0 { "value" } else { "request" };
+        lines.extend(self.personas(node).map(|persona| Line::from(face(persona, values))));
         if !lines.is_empty() {
             let instances = self.heard_by(node);
             lines.push(format!("{}.", instances.join("; ")).into());
             lines.push(match self.contradiction(node) {
-                Some(told) => told.map(|told| format!("They contradict each other: {told}.")),
+                Some(told) => told.map(|told| format!("They named different values in one round: {told}.")),
                 None if instances.len() < 2 => "The second instance never started.".to_owned().into(),
                 None => "They never named different values in the same round.".to_owned().into(),
             });
@@ -106,14 +108,14 @@ impl Run {
     }
 }
 
-/// A second face in words.
-fn face(persona: &Persona) -> String {
+/// A second face in words, where values are called so.
+fn face(persona: &Persona, value: &str) -> String {
     let Persona { of, to, edits, form, .. } = persona;
     let edits = edits.iter().map(|edit| match edit {
-        Edit::OwnOrder => "takes the first two requests that reach it in the other order".to_owned(),
-        Edit::Sub { slot, .. } => format!("believes that slot {slot} is for another request"),
+        Edit::OwnOrder => format!("takes the first two {value}s that reach it in the opposite order"),
+        Edit::Sub { slot, .. } => format!("believes that slot {slot} is for another {value}"),
         Edit::World { slot, .. } => {
-            format!("believes that slot {slot} is for another request, and that all vote for that")
+            format!("believes that slot {slot} is for another {value}, and that all vote for that")
         }
         Edit::Forget(slot) => format!("has forgotten slot {slot}"),
         Edit::Stale(slot) => format!("has forgotten slot {slot} and later ones"),
