@@ -87,5 +87,5 @@ fn explanations_of_stances_are_in_the_recording() {
             found += 1;
         }
     }
-    assert!(found > 5 && told > 0, "{found} finds, {told} with a stance in the story");
+    assert!(found > 1 && told > 0, "{found} finds, {told} with a stance in the story");
 }
