@@ -185,6 +185,7 @@ pub struct Sim<P: Protocol> {
     /// Nothing passes between these and all others; none: the network is whole.
     split: NodeSet,
     faces: Vec<Face>,
+    /// How liars depart from the protocol throughout.
     stances: Stances<P::Config>,
     deeds: VecDeque<Triggered>,
     /// The first message of each kind that each seat sent, where a liar may send it again.
