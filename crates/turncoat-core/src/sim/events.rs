@@ -169,6 +169,9 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// Whether a message takes another way into the network: it waits for its turn, or its sender may believe its own lies.
+    /// Out of the way of those that do not: `send_out` is hot.
+    #[cold]
+    #[inline(never)]
     fn sends_otherwise(&mut self, seat: Seat, me: NodeId, to: NodeSet, payload: u32) -> bool {
         self.waits_for_turn(seat, me, to, payload)
             || (!self.stances.is_empty() && self.send_believing(seat, me, to, payload))
