@@ -11,7 +11,7 @@
 //! mutate = "pre-prepare.seq+1"    # what
 //! ```
 //!
-//! Only Byzantine nodes lie: `mutate`, `flip`, `originate` and `persona` name one, or mean all of them.
+//! Only Byzantine nodes lie: `mutate`, `flip`, `originate`, `persona` and `stance` name one, or mean all of them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -310,6 +310,8 @@ pub enum Effect {
     Originate(Originate),
     /// A Byzantine node has a second face.
     Persona(Persona),
+    /// A Byzantine node departs from the protocol in everything it does, not in single messages.
+    Stance(Stance),
 }
 
 impl Effect {
@@ -332,6 +334,7 @@ impl Effect {
             Self::Fire(_) => "fire",
             Self::Originate(_) => "originate",
             Self::Persona(_) => "persona",
+            Self::Stance(_) => "stance",
         }
     }
 }
@@ -455,6 +458,52 @@ pub enum Edit {
     Mute,
 }
 
+/// How a Byzantine node behaves for the rest of the run, or in the rounds that the fault names. A second face tells another
+/// story by honest code; with a stance the code itself is not the protocol's, or believes what it has made up.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Stance {
+    /// Who: a Byzantine node with all its instances, or one of them.
+    pub of: SeatName,
+    /// Bug flags of the protocol with which its code runs, beside those of the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// Which of its own lies it takes for what it said: its copy to itself is changed in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub believes: Option<Believes>,
+    /// Messages that it shows later than it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<Keeps>,
+}
+
+/// Which of its lies a node believes: those that it tells to each of these to whom it sends the message.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected \"all\" or a list of nodes")]
+pub enum Believes {
+    /// All receivers.
+    All(All),
+    /// These.
+    Told(Vec<NodeId>),
+}
+
+/// The word `all`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum All {
+    /// `all`
+    All,
+}
+
+/// Messages that are sent when their sender has got so many views further, at the latest in the calm phase.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Keeps {
+    /// Of which kinds.
+    pub kind: Names,
+    /// How many views later.
+    pub views: u32,
+}
+
 /// The flat form of a fault in a file.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case", rename = "fault")]
@@ -520,11 +569,13 @@ struct Table {
     originate: Option<Originate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     persona: Option<Persona>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stance: Option<Stance>,
 }
 
 /// The keys that say what happens.
 const EFFECTS: &str = "drop, hold, delay, duplicate, mutate, flip, garble, partition, isolate, deaf, crash, restart, \
-                       jump, fire, originate, persona";
+                       jump, fire, originate, persona, stance";
 
 impl TryFrom<Table> for Fault {
     type Error = String;
@@ -546,6 +597,7 @@ impl TryFrom<Table> for Fault {
             t.fire.map(Effect::Fire),
             t.originate.map(Effect::Originate),
             t.persona.map(Effect::Persona),
+            t.stance.map(Effect::Stance),
         ];
         let mut effects = effects.into_iter().flatten();
         let (Some(effect), None) = (effects.next(), effects.next()) else {
@@ -607,6 +659,7 @@ impl From<Fault> for Table {
             Effect::Fire(x) => table.fire = Some(x),
             Effect::Originate(x) => table.originate = Some(x),
             Effect::Persona(x) => table.persona = Some(x),
+            Effect::Stance(x) => table.stance = Some(x),
         }
         table
     }

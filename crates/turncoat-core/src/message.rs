@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::flags::Flag;
 use crate::ids::{Slot, View};
 use crate::part::{Depth, Liar, Mutation, Number, Part, Scope};
 use crate::scenario::{ScenarioError, invalid};
@@ -63,6 +64,7 @@ pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
 pub struct MutationTable {
     kinds: Vec<Vec<Mutation>>,
     names: &'static [&'static str],
+    flags: &'static [Flag],
 }
 
 /// A row of a [`MutationTable`], with what to do.
@@ -84,7 +86,18 @@ impl MutationTable {
                 rows
             })
             .collect();
-        Self { kinds, names: M::KINDS }
+        Self { kinds, names: M::KINDS, flags: &[] }
+    }
+
+    /// With the bug flags that a liar's code may run with.
+    #[must_use]
+    pub fn with_flags(self, flags: &'static [Flag]) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The bug flags that a liar's code may run with, as far as they are known here.
+    pub const fn flags(&self) -> &'static [Flag] {
+        self.flags
     }
 
     /// The rows of a kind, `omit` excluded.

@@ -176,6 +176,11 @@ pub trait Node<P: Protocol>: 'static {
     {
         None
     }
+    /// Goes by another configuration from now on, if the node can: some flags are on that were off, or the other way round. Only
+    /// a liar is asked to, when a stance with `flags` begins or ends in the middle of a run. Returns false if it cannot.
+    fn adopt(&mut self, _config: &P::Config, _cluster: &Cluster) -> bool {
+        false
+    }
     /// The state, if it can be shown and hashed. Without it there is no state table and no lasso, and
     /// fingerprints cover events only.
     fn state(&self) -> Option<&dyn State> {

@@ -27,6 +27,8 @@ pub struct Recording {
     pub requests: Vec<Request>,
     /// Everybody at the end, by seat.
     pub standings: Vec<Standing>,
+    /// What the stances of liars brought about, in order.
+    pub stances: Vec<Deviation>,
 }
 
 impl Recording {
@@ -115,6 +117,26 @@ pub enum Loss {
     Withheld,
     /// Its receiver had stopped.
     Down,
+}
+
+/// Something that a liar did because of its stance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The number of the event that it belongs to; 0 is the start.
+    pub step: u64,
+    /// Who.
+    pub seat: SeatName,
+    /// What.
+    pub how: How,
+}
+
+/// How a liar deviated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// From now on its code runs with these bug flags and those of the cluster, and with no others.
+    Flags(Vec<String>),
+    /// It took this lie of its own for what it said.
+    Believed(String),
 }
 
 /// A node at the end of a run.

@@ -172,7 +172,7 @@ impl Entry {
             flags: P::FLAGS,
             marks: P::MARKS,
             kinds: P::Msg::KINDS,
-            mutations: MutationTable::of::<P::Msg>,
+            mutations: || MutationTable::of::<P::Msg>().with_flags(P::FLAGS),
             letters: || {
                 let mut letters = Vec::new();
                 P::Msg::letters(&mut letters);

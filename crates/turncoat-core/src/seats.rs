@@ -52,6 +52,11 @@ impl Seats {
         self.nodes.len()
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Seat> + use<> {
+        (0..self.len()).map(|index| Seat(index as u8))
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

@@ -5,7 +5,11 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use turncoat_core::fault::{Edit, Effect, Fault, Form, Originate, Persona, Span, When};
+use turncoat_core::fault::{
+    All, Believes, Edit, Effect, Every, Fault, Form, Keeps, Names, Originate, Persona, RoundSource, Span,
+    Stance, When,
+};
+use turncoat_core::flags::Flag;
 use turncoat_core::ids::{NodeId, SeatName, Time};
 use turncoat_core::part::Scope;
 use turncoat_core::rng::Rng;
@@ -43,6 +47,13 @@ pub(crate) const CLIENTS: Param = Param {
 pub(crate) const REQUESTS: Param =
     Param { name: "requests", default: "4", about: "minimum number of requests, or of slots to decide" };
 
+/// How often a liar departs from the protocol throughout.
+pub(crate) const STANCES: Param = Param {
+    name: "stances",
+    default: "0",
+    about: "percentage of runs in which each liar has a stance: its code runs with bug flags, or it believes its own lies",
+};
+
 /// When the network heals.
 pub(crate) const GST: Param = Param {
     name: "gst",
@@ -68,6 +79,10 @@ pub(crate) struct Cast {
     pub(crate) partitions: SetPartitions,
     n: usize,
     clients: usize,
+    kinds: &'static [&'static str],
+    flags: &'static [Flag],
+    /// Whether messages wait for their turn: then no liar believes its own lies.
+    turns: bool,
     r: u32,
     pub(crate) scope: Scope,
 }
@@ -107,6 +122,9 @@ impl Cast {
             partitions: SetPartitions::of(base.cluster.n),
             n: base.cluster.n,
             clients: base.cluster.clients,
+            kinds: params.lies.kinds(),
+            flags: params.lies.flags(),
+            turns: base.network.turn.is_some(),
             r: params.number(R.name, 1..=1000)?,
             scope: params.word(SCOPE.name)?,
         })
@@ -153,6 +171,46 @@ impl Cast {
             overlap: rng.below(8) == 0,
             form,
         }
+    }
+
+    /// How a liar departs from the protocol throughout. Only a stance without flags may begin late or end early: not every
+    /// node can change its code during a run. Nothing, if there is nothing to draw from.
+    pub(crate) fn stance(&self, liar: NodeId, rng: &mut Rng) -> Option<Fault> {
+        let most = self.flags.len().min(3) as u32;
+        let count = if most == 0 { 0 } else { (*rng.pick(&[0, 1, 1, 1, 2, 3])).min(most) };
+        let mut flags: Vec<String> = Vec::new();
+        while flags.len() < count as usize {
+            let flag = self.flags[rng.index(self.flags.len())].name();
+            if !flags.contains(&flag) {
+                flags.push(flag);
+            }
+        }
+        let believes = match rng.below(8) {
+            _ if self.turns => None,
+            0..5 => Some(Believes::All(All::All)),
+            5 => Some(Believes::Told(draw::some(&self.others(liar), rng))),
+            _ => None,
+        };
+        let alone = flags.is_empty() && believes.is_none();
+        let keeps = match (alone || rng.below(8) == 0, self.kinds) {
+            (true, [_, ..]) => {
+                let kind = Names::from(*rng.pick(self.kinds));
+                Some(Keeps { kind, views: *rng.pick(&[1, 1, 2, 3]) })
+            }
+            _ => None,
+        };
+        let mut when = When::default();
+        if flags.is_empty() && rng.below(4) == 0 {
+            let first = 1 + u64::from(rng.below(self.n as u32 + 1));
+            let span = match rng.below(2) {
+                0 => Span::Every(Every { from: first, step: std::num::NonZeroU64::MIN }),
+                _ => Span::Between([first, first + u64::from(rng.below(3))]),
+            };
+            (when.round, when.source) = (Some(span), RoundSource::SenderView);
+        }
+        let empty = flags.is_empty() && believes.is_none() && keeps.is_none();
+        let effect = Effect::Stance(Stance { of: liar.into(), flags, believes, keeps });
+        (!empty).then_some(Fault { when, effect })
     }
 
     /// One of the extras, where the liar has so many instances.

@@ -15,7 +15,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 
-use crate::cast::{CLIENTS, Cast, GST, R, REQUESTS, SCHEDULE, SCOPE};
+use crate::cast::{CLIENTS, Cast, GST, R, REQUESTS, SCHEDULE, SCOPE, STANCES};
 use crate::liars::{LIAR, LIARS_DRAWN};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError, draw};
@@ -33,6 +33,7 @@ pub(crate) const INFO: Info = Info {
         },
         Param { name: "lies", default: "3", about: "maximum number of lasting lies of a liar" },
         Param { name: "extras", default: "2", about: "maximum number of other faults" },
+        STANCES,
         R,
         Param { default: "any", ..SCOPE },
         SCHEDULE,
@@ -69,6 +70,7 @@ pub(crate) struct Lasting {
     singles: Option<Singles>,
     most: u32,
     extras: u32,
+    stances: u32,
 }
 
 impl Lasting {
@@ -86,6 +88,7 @@ impl Lasting {
             singles,
             most: params.number("lies", 1..=100)?,
             extras: params.number("extras", 0..=100)?,
+            stances: params.number(STANCES.name, 0..=100)?,
         })
     }
 
@@ -221,6 +224,10 @@ impl Strategy for Lasting {
             for _ in 0..(*rng.pick(&[0, 0, 1, 1, 2])).min(self.extras) {
                 faults.push(self.cast.extra(liars[0], 1, rng));
             }
+        }
+        // Without stances nothing is drawn: the runs are those of a campaign that does not know them.
+        if self.stances > 0 && rng.below(100) < self.stances {
+            faults.extend(liars.iter().filter_map(|&liar| self.cast.stance(liar, rng)));
         }
         scenario.adversary.byzantine = liars.into_iter().collect();
         scenario

@@ -32,7 +32,7 @@ pub(crate) struct Params<'a> {
     pub(crate) strategy: &'static str,
     known: &'static [Param],
     given: &'a [(String, String)],
-    /// All lies about the protocol's messages, by name.
+    /// All lies about the protocol's messages, by name, and the bug flags that a liar's code may have.
     pub(crate) lies: &'a MutationTable,
 }
 

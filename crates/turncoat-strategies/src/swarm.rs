@@ -24,7 +24,7 @@ use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Gst, Latency, Scenario};
 use turncoat_core::strategy::Strategy;
 
-use crate::cast::{CLIENTS, GST, REQUESTS, SCHEDULE, SCOPE};
+use crate::cast::{CLIENTS, GST, REQUESTS, SCHEDULE, SCOPE, STANCES};
 use crate::lasting::{self, Lasting};
 use crate::liars::{LIAR, LIARS_DRAWN};
 use crate::params::{Param, Params};
@@ -42,6 +42,7 @@ pub(crate) const INFO: Info = Info {
             default: "50",
             about: "percentage of runs in which each class of faults is on",
         },
+        STANCES,
         Param { default: "any", ..SCOPE },
         SCHEDULE,
         CLIENTS,
@@ -59,6 +60,7 @@ struct Swarm {
     clients: usize,
     honest: u32,
     classes: u32,
+    stances: u32,
     /// Whether leaders are those of the protocol, as nobody has named others.
     leaders: bool,
     /// Whether the network may misbehave before it is calm: then clocks may drift, and links may be slow.
@@ -101,6 +103,7 @@ impl Swarm {
             clients: base.cluster.clients,
             honest: params.number("honest", 0..=100)?,
             classes: params.number("classes", 0..=100)?,
+            stances: params.number(STANCES.name, 0..=100)?,
             leaders: base.cluster.leaders.is_empty(),
             asynchronous: base.network.gst != Some(Gst::Time(Time(0))),
         })
@@ -251,6 +254,9 @@ impl Strategy for Swarm {
         }
         if on[9] && (self.f > 0 || !liars.is_empty()) {
             faults.extend(self.crash(scenario.adversary.byzantine, rng));
+        }
+        if self.stances > 0 && rng.below(100) < self.stances {
+            faults.extend(liars.iter().filter_map(|&liar| cast.stance(liar, rng)));
         }
         scenario.adversary.faults = faults;
         scenario

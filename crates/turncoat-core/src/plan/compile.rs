@@ -6,13 +6,18 @@ use smallvec::SmallVec;
 use super::test::{Among, Field, Node, Test, Who};
 use super::{Action, LastRounds, Plan, Rule};
 use crate::adversary::{Deed, LieSpec};
-use crate::fault::{Effect, Fault, Mutate, Originate, Span, When, WhenVitals, Whose};
+use crate::fault::{
+    self, All, Believes, Effect, Fault, Keeps, Mutate, Names, Originate, RoundSource, Span, When, WhenVitals,
+    Whose,
+};
+use crate::flags::Flag;
 use crate::ids::{NodeSet, SeatName, SeatSet, Time};
 use crate::message::MutationTable;
 use crate::part::{Number, Place};
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Adversary as Spec, Loss, Scenario, ScenarioError, invalid};
 use crate::seats::Seats;
+use crate::sim::stances::{Audience, Stance};
 
 /// Plans beyond this are a slip of the keyboard.
 const FAULTS_MAX: usize = 10_000;
@@ -23,14 +28,13 @@ impl Plan {
         scenario: &Scenario,
         bound: Option<Time>,
         seats: &Seats,
-        kinds: &'static [&'static str],
-        table: &MutationTable,
-        numbers_of: NumbersOf,
+        words: Words<'_>,
     ) -> Result<Self, ScenarioError> {
         let spec = &scenario.adversary;
         let mut plan = Self {
             rules: Vec::with_capacity(spec.faults.len()),
             deeds: Vec::with_capacity(spec.faults.len()),
+            stances: Vec::new(),
             scheduled: Vec::new(),
             only: Vec::new(),
             process_first: spec.process_first.clone(),
@@ -46,7 +50,9 @@ impl Plan {
         if spec.faults.len() > FAULTS_MAX {
             return Err(invalid(format!("{} faults are too many: at most {FAULTS_MAX}", spec.faults.len())));
         }
-        let compiler = Compiler { spec, bounded: bound.is_some(), seats, kinds, table, numbers_of };
+        let Words { protocol, kinds, flags, table, numbers_of } = words;
+        let (bounded, turns) = (bound.is_some(), scenario.network.turn.is_some());
+        let compiler = Compiler { spec, bounded, turns, seats, protocol, kinds, flags, table, numbers_of };
         for (i, fault) in spec.faults.iter().enumerate() {
             compiler.fault(&mut plan, fault).map_err(|error| invalid(format!("fault {}: {error}", i + 1)))?;
         }
@@ -54,18 +60,32 @@ impl Plan {
     }
 }
 
+/// The names that a protocol gives to what faults are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a> {
+    pub(crate) protocol: &'static str,
+    pub(crate) kinds: &'static [&'static str],
+    pub(crate) flags: &'static [Flag],
+    pub(crate) table: &'a MutationTable,
+    pub(crate) numbers_of: NumbersOf,
+}
+
 struct Compiler<'a> {
     spec: &'a Spec,
     /// Whether there is a bound on delays in the calm phase.
     bounded: bool,
+    /// Whether messages wait for their turn.
+    turns: bool,
     seats: &'a Seats,
+    protocol: &'static str,
     kinds: &'static [&'static str],
+    flags: &'static [Flag],
     table: &'a MutationTable,
     numbers_of: NumbersOf,
 }
 
 /// Appends the numbers in messages of a kind.
-type NumbersOf = fn(u8, &mut Vec<Number>);
+pub(crate) type NumbersOf = fn(u8, &mut Vec<Number>);
 
 impl Compiler<'_> {
     fn fault(&self, plan: &mut Plan, fault: &Fault) -> Result<(), ScenarioError> {
@@ -110,6 +130,7 @@ impl Compiler<'_> {
                 deed = Some(Deed::Wake(plan.rules.len() as u16));
                 Action::Deed
             }
+            Effect::Stance(stance) => self.stance(plan, fault, stance, &mut test)?,
             Effect::Crash(seat) => {
                 deed = Some(Deed::Crash(self.seats.named(*seat)?));
                 Action::Deed
@@ -172,7 +193,7 @@ impl Compiler<'_> {
     }
 
     fn test(&self, when: &When) -> Result<Test, ScenarioError> {
-        let kinds = when.kind.0.iter().map(|name| self.kind(name)).collect::<Result<Vec<_>, _>>()?;
+        let kinds = self.mask(&when.kind)?;
         let of_nodes = when.vitals.iter().flat_map(|vitals| [vitals.view, vitals.decided]).flatten();
         let plain = [when.round, when.nth, when.step, when.time].into_iter().flatten();
         for span in plain.chain(of_nodes).chain(when.field.values().copied()) {
@@ -183,10 +204,6 @@ impl Compiler<'_> {
         if when.permille.is_some_and(|permille| permille > 1000) {
             return Err(invalid("`permille` is at most 1000"));
         }
-        let kinds = match kinds.is_empty() {
-            true => u64::MAX,
-            false => kinds.iter().fold(0, |mask, kind| mask | 1 << kind),
-        };
         let fields = when.field.iter().map(|(name, &span)| self.field(name, span, kinds));
         Ok(Test {
             round: when.round,
@@ -317,6 +334,85 @@ impl Compiler<'_> {
                 Ok(Action::Lie(LieSpec::Drawn { seed: drawn.seed.0, scope: drawn.scope, only }))
             }
         }
+    }
+
+    /// What it is that a liar does throughout, and the rule of what it keeps back.
+    fn stance(
+        &self,
+        plan: &mut Plan,
+        fault: &Fault,
+        stance: &fault::Stance,
+        test: &mut Test,
+    ) -> Result<Action, ScenarioError> {
+        let fault::Stance { of, flags, believes, keeps } = stance;
+        self.must_be_byzantine(NodeSet::one(of.node))?;
+        let seats = self.seats.named(*of)?;
+        let When { round, source, .. } = fault.when;
+        let lasts = fault.when == When { round, source, ..When::default() };
+        if !lasts || !matches!(source, RoundSource::SenderMax | RoundSource::SenderView) {
+            return Err(invalid(
+                "`stance` is how a node behaves, not what happens to messages: of the keys that say when, only `round` \
+                 fits, with `source` left out or \"sender-view\"",
+            ));
+        }
+        if flags.is_empty() && believes.is_none() && keeps.is_none() {
+            return Err(invalid("`stance` says nothing: give it `flags`, `believes` or `keeps`"));
+        }
+        for flag in flags {
+            self.flag(flag)?;
+        }
+        let believes = match believes {
+            None => Audience::Nobody,
+            Some(_) if self.turns => {
+                return Err(invalid(
+                    "`stance`: `believes` does not work with `network.turn`: there a message is sent, and changed, after \
+                     its sender has handled its own copy",
+                ));
+            }
+            Some(Believes::All(All::All)) => Audience::All,
+            Some(Believes::Told(nodes)) if nodes.is_empty() => {
+                return Err(invalid("`stance`: `believes` is \"all\" or names at least one node"));
+            }
+            Some(Believes::Told(nodes)) => {
+                nodes.iter().try_for_each(|&node| self.seats.named(node.into()).map(drop))?;
+                Audience::Among(nodes.iter().copied().collect())
+            }
+        };
+        plan.stances.push(Stance {
+            fault: plan.rules.len() + 1,
+            seats,
+            alone: of.instance.is_some(),
+            round,
+            source,
+            flags: flags.clone(),
+            believes,
+        });
+        let Some(Keeps { kind, views }) = keeps else { return Ok(Action::Stance) };
+        if *views == 0 {
+            return Err(invalid("`stance`: `keeps` keeps messages for at least 1 view"));
+        }
+        test.from = Among(Some(seats));
+        test.kinds = self.mask(kind)?;
+        Ok(Action::Keep(*views))
+    }
+
+    /// Whether the protocol has a flag.
+    fn flag(&self, name: &str) -> Result<(), ScenarioError> {
+        if self.flags.iter().any(|flag| flag.name() == name) {
+            return Ok(());
+        }
+        let known: Vec<String> = self.flags.iter().map(Flag::name).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(invalid(format!("`stance`: no flag `{name}`; the bug flags of {} are: {known}", self.protocol)))
+    }
+
+    /// These kinds as bits; all if there are none.
+    fn mask(&self, names: &Names) -> Result<u64, ScenarioError> {
+        let kinds = names.0.iter().map(|name| self.kind(name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(match kinds.is_empty() {
+            true => u64::MAX,
+            false => kinds.iter().fold(0, |mask, kind| mask | 1 << kind),
+        })
     }
 
     fn originate(&self, originate: &Originate, test: &Test) -> Result<Deed, ScenarioError> {

@@ -8,11 +8,14 @@ use rustc_hash::FxHashMap;
 mod compile;
 mod test;
 
+pub(crate) use compile::Words;
+
 use crate::adversary::{Adversary, Deed, Fate, LieSpec, Sent, Sight, Verdict};
 use crate::fault::{RoundSource, Span, When};
 use crate::ids::{Seat, SeatSet, Time};
 use crate::message::Lie;
 use crate::rng::Rng;
+use crate::sim::stances::Stance;
 use test::Test;
 
 #[derive(Clone, Debug)]
@@ -26,7 +29,11 @@ enum Action {
     /// Cut off from other replicas: whoever is inside from whoever is outside.
     Isolate(SeatSet, SeatSet),
     Lie(LieSpec),
+    /// A liar shows it so many views later.
+    Keep(u32),
     Deed,
+    /// A stance, of which nothing is about single messages.
+    Stance,
 }
 
 impl Action {
@@ -36,7 +43,7 @@ impl Action {
     }
     /// Whether it keeps messages from arriving.
     const fn cuts(&self) -> bool {
-        matches!(self, Self::Drop | Self::Hold | Self::Partition(_) | Self::Isolate(..))
+        matches!(self, Self::Drop | Self::Hold | Self::Keep(_) | Self::Partition(_) | Self::Isolate(..))
     }
     const fn lie(&self) -> bool {
         matches!(self, Self::Lie(_))
@@ -57,6 +64,7 @@ struct Rule {
 pub struct Plan {
     rules: Vec<Rule>,
     deeds: Vec<Option<Deed>>,
+    stances: Vec<Stance>,
     scheduled: Vec<(u64, Time, u16)>,
     only: Vec<Vec<Vec<Lie>>>,
     process_first: Vec<u32>,
@@ -108,6 +116,11 @@ impl Plan {
         self.last
     }
 
+    /// The stances of liars, which are no affair of single messages.
+    pub(crate) fn take_stances(&mut self) -> Vec<Stance> {
+        std::mem::take(&mut self.stances)
+    }
+
     /// Whether any fault lies, so that payloads must be kept for it to draw on.
     pub(crate) fn lies(&self) -> bool {
         self.rules.iter().any(|rule| rule.action.lie())
@@ -141,7 +154,7 @@ impl Adversary for Plan {
             // What is made up depends on the message at hand; other lies and deeds on what has happened before.
             let plain = match &rule.action {
                 Action::Deed => matches!(deed, Some(Deed::Mint(..))),
-                action => !matches!(action, Action::Lie(_) | Action::Hold),
+                action => !matches!(action, Action::Lie(_) | Action::Hold | Action::Keep(_)),
             };
             let unlimited = rule.test.left == u32::MAX;
             rule.test.is_over(now) || (plain && unlimited && rule.test.is_steady(now, period))
@@ -186,6 +199,7 @@ impl Adversary for Plan {
                         && replicas.contains(copy.src)
                         && replicas.contains(copy.dst)
                 }
+                Action::Stance => false,
                 _ => true,
             };
             if !cut || !rule.test.holds(copy, sight, nth, inherit, rng) {
@@ -208,7 +222,11 @@ impl Adversary for Plan {
                 Action::Partition(_) | Action::Isolate(..) if hold && verdict.fate != Fate::Drop => {
                     verdict.fate = hold_until;
                 }
-                Action::Hold => {}
+                Action::Keep(views) if verdict.fate != Fate::Drop => {
+                    let last = u64::from(copy.sender_view) + u64::from(*views) - 1;
+                    verdict.fate = Fate::Hold(last, RoundSource::SenderView);
+                }
+                Action::Hold | Action::Keep(_) | Action::Stance => {}
                 Action::Partition(_) | Action::Isolate(..) => verdict.fate = Fate::Drop,
                 Action::Delay(ticks) => verdict.delay = verdict.delay + *ticks,
                 Action::Duplicate(copies) => verdict.extra += copies,

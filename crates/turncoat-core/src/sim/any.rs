@@ -60,6 +60,12 @@ impl<P: Protocol> AnyNode<P> {
             Self::Client(node) => node.vitals(cluster),
         }
     }
+    pub(super) fn adopt(&mut self, config: &P::Config, cluster: &Cluster) -> bool {
+        match self {
+            Self::Replica(node) => node.adopt(config, cluster),
+            Self::Client(node) => node.adopt(config, cluster),
+        }
+    }
     pub(super) fn fork(&self) -> Option<Self> {
         match self {
             Self::Replica(node) => node.fork().map(Self::Replica),

@@ -92,6 +92,10 @@ impl<P: Protocol> Sim<P> {
             let timers: Vec<_> = self.io.timers.of(first).collect();
             timers.into_iter().for_each(|(timer, at)| self.io.timers.set(seat, timer, at));
             self.rounds[seat.index()] = self.rounds[first.index()];
+            if !self.stances.is_empty() {
+                self.review_stances(seat);
+                self.adopt_flags(seat);
+            }
         }
     }
 

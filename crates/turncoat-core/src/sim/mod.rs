@@ -50,11 +50,13 @@ mod sample;
 mod send;
 mod session;
 mod setup;
+pub(crate) mod stances;
 mod turns;
 mod world;
 
 use any::AnyNode;
 pub use rounds::Sample;
+use stances::Stances;
 use turns::Turns;
 pub use world::Moment;
 
@@ -183,6 +185,8 @@ pub struct Sim<P: Protocol> {
     /// Nothing passes between these and all others; none: the network is whole.
     split: NodeSet,
     faces: Vec<Face>,
+    /// How liars depart from the protocol throughout.
+    stances: Stances<P::Config>,
     deeds: VecDeque<Triggered>,
     /// The first message of each kind that each seat sent, where a liar may send it again.
     firsts: FxHashMap<(Seat, u8), u32>,
@@ -274,6 +278,7 @@ impl<P: Protocol> Sim<P> {
             last_fault_rounds: LastRounds::default(),
             split: NodeSet::EMPTY,
             faces: Vec::new(),
+            stances: Stances::default(),
             deeds: VecDeque::new(),
             firsts: FxHashMap::default(),
             own: VecDeque::new(),

@@ -180,6 +180,9 @@ impl<P: Protocol> Sim<P> {
         let told = self.tell(src, to[0], payload, kind, &verdict);
         let truth = payload;
         let (payload, content) = told.unwrap_or((payload, Content::Genuine));
+        if self.stances.is_listening() && told.is_some() && verdict.fate != Fate::Drop {
+            self.listen(to[0], payload, content);
+        }
         for &dst in to {
             let header = self.header(src, dst, payload, kind, content);
             match verdict.fate {
@@ -444,6 +447,9 @@ impl<P: Protocol> Sim<P> {
         self.highest_round = self.highest_round.max(round.number);
         if !self.held.is_empty() {
             self.release(Self::has_left);
+        }
+        if !self.stances.is_empty() {
+            self.review_stances(seat);
         }
         let last = self.last_fault_rounds;
         let faults_over = move |round: &Round| last.over(round.number, P::nth_view(round.key.view));

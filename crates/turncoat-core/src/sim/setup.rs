@@ -10,7 +10,7 @@ use crate::ids::{NodeId, NodeSet, Seat, SeatSet, Time};
 use crate::message::Message;
 use crate::node::{ClientWork, Protocol};
 use crate::persona::Face;
-use crate::plan::{LastRounds, Plan};
+use crate::plan::{LastRounds, Plan, Words};
 use crate::record::Recording;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{
@@ -172,7 +172,12 @@ impl<P: Protocol> Sim<P> {
         self.nodes.clear();
         self.hashes.clear();
         self.hashes.resize(seats, None);
+        self.rounds.clear();
+        self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
         self.deal_out(scenario);
+        if !self.stances.is_empty() {
+            self.take_stances()?;
+        }
         for i in 0..seats {
             let node = self.fresh_node(Seat(i as u8));
             self.nodes.push(node);
@@ -185,8 +190,6 @@ impl<P: Protocol> Sim<P> {
         self.missed.clear();
         self.missed.resize(seats, 0);
         self.split = NodeSet::EMPTY;
-        self.rounds.clear();
-        self.rounds.resize(seats, Round { key: P::origin(), number: 0 });
         self.highest_round = 0;
         self.client_kinds = 0;
         self.turns.clear();
@@ -349,14 +352,22 @@ impl<P: Protocol> Sim<P> {
 
     pub(super) fn prepare_plan(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.faces.clear();
+        self.stances.clear();
         self.adversary = None;
         self.last_fault_rounds = LastRounds::default();
         self.slab.keep = false;
         if scenario.adversary.faults.is_empty() {
             return Ok(());
         }
-        let numbers = P::Msg::numbers_of;
-        let plan = Plan::compile(scenario, self.bound, &self.io.seats, P::Msg::KINDS, &self.table, numbers)?;
+        let words = Words {
+            protocol: P::NAME,
+            kinds: P::Msg::KINDS,
+            flags: P::FLAGS,
+            table: &self.table,
+            numbers_of: P::Msg::numbers_of,
+        };
+        let mut plan = Plan::compile(scenario, self.bound, &self.io.seats, words)?;
+        self.stances.set(plan.take_stances());
         self.last_fault_rounds = plan.last();
         self.slab.keep = plan.lies();
         let mut further: Vec<(NodeId, Seat)> = self.io.seats.further().collect();
@@ -426,15 +437,18 @@ impl<P: Protocol> Sim<P> {
     }
 
     pub(super) fn fresh_node(&self, seat: Seat) -> AnyNode<P> {
-        let node = self.io.seats.node(seat);
+        let (node, config) = (self.io.seats.node(seat), self.config_of(seat));
         if node.is_client() {
-            AnyNode::Client(P::client(node, &self.cluster, &self.config, &self.works[node.index()]))
+            AnyNode::Client(P::client(node, &self.cluster, config, &self.works[node.index()]))
         } else {
-            AnyNode::Replica(P::replica(node, &self.cluster, &self.config))
+            AnyNode::Replica(P::replica(node, &self.cluster, config))
         }
     }
 
     fn start(&mut self) {
+        if !self.stances.is_empty() {
+            self.record_first_flags();
+        }
         for i in 0..self.nodes.len() {
             let seat = Seat(i as u8);
             // Whom a first message already stopped never starts.

@@ -73,6 +73,36 @@ fn each_error_says_what_would_be_right() {
         (fault("round = [5, 2]\ndrop = true"), &["[5, 2]"]),
         (fault("permille = 1001\ndrop = true"), &["permille", "1000"]),
         (fault("originate = { to = ['p1'] }"), &["replay", "mint"]),
+        (
+            fault("stance = { of = 'p0', flags = ['week-quorum'] }"),
+            &["fault 1", "`stance`: no flag `week-quorum`", "ballot", "weak-quorum, unsigned-requests"],
+        ),
+        (
+            fault("stance = { of = 'p1', flags = ['weak-quorum'] }"),
+            &["fault 1", "p1 is honest", "adversary.byzantine"],
+        ),
+        (fault("stance = { of = 'p0' }"), &["`flags`, `believes` or `keeps`"]),
+        (fault("stance = { of = 'p0.b', believes = 'all' }"), &["p0.b", "p0..p3"]),
+        (fault("stance = { of = 'p0', believes = 'some' }"), &["expected \"all\" or a list of nodes"]),
+        (fault("stance = { of = 'p0', believes = [] }"), &["\"all\" or names at least one node"]),
+        (fault("stance = { of = 'p0', believes = ['p7'] }"), &["p7", "p0..p3"]),
+        (
+            fault("stance = { of = 'p0', keeps = { kind = 'votes', views = 1 } }"),
+            &["votes", "request, propose, vote"],
+        ),
+        (fault("stance = { of = 'p0', keeps = { kind = 'vote', views = 0 } }"), &["at least 1 view"]),
+        (
+            fault("kind = 'vote'\nstance = { of = 'p0', believes = 'all' }"),
+            &["how a node behaves", "only `round`", "sender-view"],
+        ),
+        (
+            fault("round = 1\nsource = 'named'\nstance = { of = 'p0', believes = 'all' }"),
+            &["only `round`", "sender-view"],
+        ),
+        (
+            format!("network.turn = 5\n{}", fault("stance = { of = 'p0', believes = 'all' }")),
+            &["`believes` does not work with `network.turn`"],
+        ),
         ("cluster = { drift = { p1 = -1000000 } }".to_owned(), &["p1", "clock"]),
         ("scheduler = { name = 'lifo' }".to_owned(), &["lifo", "fifo", "timed"]),
         ("scheduler = { script = ['delivr p0>p1 vote #1'] }".to_owned(), &["delivr", "deliver"]),

@@ -19,5 +19,6 @@ mod play;
 mod predicates;
 mod properties;
 mod rounds;
+mod stance;
 mod toys;
 mod twins;

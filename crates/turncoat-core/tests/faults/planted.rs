@@ -10,10 +10,11 @@ use turncoat_core::flags::{Flag, OnlyFlags};
 use turncoat_core::ids::{NodeId, NodeSet, Slot, Time, View};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::outcome::Property;
+use turncoat_core::runner::execute;
 use turncoat_core::sign::Signed;
 use turncoat_core::votes::Votes;
 
-use crate::play::{Toy, play};
+use crate::play::{Toy, play, scenario};
 
 struct Planted;
 
@@ -181,4 +182,19 @@ fn the_view_change_set_is_the_receivers_where_left_out() {
     assert!(
         !play::<Planted>(&format!("protocol.flags = ['planted']\n{fault}")).violates(Property::Agreement)
     );
+}
+
+/// A node of this toy cannot change its flags, but it can have others from the start.
+#[test]
+fn not_every_node_can_change_its_code() {
+    let run = |when: &str| {
+        let stance = "stance = { of = 'p0', flags = ['planted'] }";
+        let text = format!("adversary.byzantine = ['p0']\n[[adversary.faults]]\n{when}\n{stance}");
+        execute::<Planted>(&scenario::<Planted>(&text)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(run(""), Ok(()));
+    let error = run("round = [1, 2]").unwrap_err();
+    for words in ["fault 1", "planted cannot change its flags", "leave out `round`", "Node::adopt"] {
+        assert!(error.contains(words), "{error}");
+    }
 }

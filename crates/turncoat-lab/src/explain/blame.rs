@@ -26,6 +26,7 @@ impl Run {
         let mut lines = Vec::new();
         for node in self.scenario.adversary.byzantine.iter() {
             let mut deeds: Vec<Line> = self.faces(node);
+            deeds.extend(self.stances(node));
             deeds.extend(self.without_cause(node));
             deeds.extend(self.lies(node));
             deeds.extend(self.repeats(node));
@@ -76,7 +77,11 @@ impl Run {
     /// Whether a liar did anything else than its code, or had faces that contradict each other.
     pub(super) fn lied_at_all(&self) -> bool {
         let byzantine = self.scenario.adversary.byzantine;
-        let told = |node| !self.lies_of(node).is_empty() || self.contradiction(node).is_some();
+        let told = |node| {
+            !self.lies_of(node).is_empty()
+                || self.contradiction(node).is_some()
+                || !self.stances(node).is_empty()
+        };
         byzantine
             .iter()
             .any(|node| told(node) || self.repeats(node).is_some() || self.without_cause(node).is_some())
@@ -90,6 +95,10 @@ impl Run {
             if let Some(face) = self.faces_in_short(node) {
                 deeds.push(face.text);
                 claims.extend(face.claims);
+            }
+            for stance in self.stances_in_short(node) {
+                deeds.push(stance.text);
+                claims.extend(stance.claims);
             }
             if let Some(call) = self.without_cause(node) {
                 deeds.push("asked for a new view without cause".to_owned());

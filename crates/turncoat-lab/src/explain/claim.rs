@@ -71,6 +71,10 @@ pub enum Claim {
     LastDecision(SeatName, u64),
     /// No correct replica decided anything.
     NoDecision,
+    /// From a step on the code of somebody ran with these bug flags beside those of the cluster.
+    Ran(SeatName, Vec<String>, u64),
+    /// At a step somebody took a lie of its own for what it had said.
+    Believed(SeatName, String, u64),
     /// From one step to another the run repeats what it did, forever.
     Loop(u64, u64),
 }

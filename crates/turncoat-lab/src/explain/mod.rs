@@ -37,6 +37,7 @@ mod network;
 mod pen;
 mod read;
 mod rules;
+mod stances;
 mod story;
 mod stuck;
 mod svg;

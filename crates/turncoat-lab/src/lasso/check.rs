@@ -203,8 +203,10 @@ fn judge(
             count(together as usize, "tick", "ticks")
         ));
     }
-    let two_faced = scenario.adversary.faults.iter().any(|fault| matches!(fault.effect, Effect::Persona(_)));
-    let benign = segment.uniform == Some(usual.0) && !segment.meddled && !two_faced;
+    // What such a liar sends is what its code writes, so no message shows it.
+    let deviates = |fault: &Fault| matches!(fault.effect, Effect::Persona(_) | Effect::Stance(_));
+    let deviates = scenario.adversary.faults.iter().any(deviates);
+    let benign = segment.uniform == Some(usual.0) && !segment.meddled && !deviates;
     let class = if benign { LassoClass::Benign } else { LassoClass::Adversarial };
     let views =
         watched.views.last().map_or(0, |last| last.0) - watched.views.first().map_or(0, |first| first.0);

@@ -1,7 +1,8 @@
 //! Fewer faults, and narrower ones.
 
 use turncoat_core::fault::{
-    Edit, Effect, Fault, Form, Mutate, Names, Originate, Persona, RoundSource, Span, When, WhenVitals,
+    All, Believes, Edit, Effect, Fault, Form, Keeps, Mutate, Names, Originate, Persona, RoundSource, Span,
+    Stance, When, WhenVitals,
 };
 use turncoat_core::ids::{NodeId, SeatName, Time};
 use turncoat_core::scenario::{Scenario, Seed};
@@ -118,6 +119,9 @@ impl Shrinker<'_> {
                 one_less(nodes).into_iter().map(|nodes| with(Effect::Deaf(nodes))).collect()
             }
             Effect::Persona(face) => simpler_faces(face).into_iter().map(Effect::Persona).map(with).collect(),
+            Effect::Stance(stance) => {
+                simpler_stances(stance).into_iter().map(Effect::Stance).map(with).collect()
+            }
             Effect::Originate(made_up) => {
                 let named = self.entry.kinds.iter().filter(|_| made_up.mint.as_deref() == Some("all"));
                 let named = named.map(|&kind| Originate { mint: Some(kind.to_owned()), ..made_up.clone() });
@@ -153,6 +157,10 @@ impl Shrinker<'_> {
 
     /// Fewer senders and receivers: one, or one less.
     fn narrower_links(&self, fault: &Fault) -> Vec<Fault> {
+        // A stance is about no links.
+        if matches!(fault.effect, Effect::Stance(_)) {
+            return Vec::new();
+        }
         let all: Vec<SeatName> =
             self.replicas().chain((0..self.best.cluster.clients).map(|i| NodeId::client(i).into())).collect();
         let choices = |list: &[SeatName]| -> Vec<Vec<SeatName>> {
@@ -266,6 +274,44 @@ fn simpler_faces(face: &Persona) -> Vec<Persona> {
             }
         }
     }
+    simpler
+}
+
+/// A stance with less in it: without a part, or with fewer flags, listeners or kinds.
+fn simpler_stances(stance: &Stance) -> Vec<Stance> {
+    let mut simpler = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Stance)| {
+        let mut stance = stance.clone();
+        change(&mut stance);
+        simpler.push(stance);
+    };
+    with(&|stance| stance.believes = None);
+    with(&|stance| stance.keeps = None);
+    with(&|stance| stance.flags.clear());
+    with(&|stance| stance.of.instance = None);
+    for i in 0..stance.flags.len() {
+        with(&|stance| _ = stance.flags.remove(i));
+    }
+    if let Some(Believes::Told(nodes)) = &stance.believes {
+        with(&|stance| stance.believes = Some(Believes::All(All::All)));
+        for nodes in one_less(nodes) {
+            with(&|stance| stance.believes = Some(Believes::Told(nodes.clone())));
+        }
+    }
+    if let Some(Keeps { kind, views }) = &stance.keeps {
+        for fewer in 1..(*views).min(4) {
+            with(&|stance| stance.keeps.as_mut().into_iter().for_each(|keeps| keeps.views = fewer));
+        }
+        for kind in kind.0.iter().filter(|_| kind.0.len() > 1) {
+            with(&|stance| {
+                stance.keeps.as_mut().into_iter().for_each(|keeps| keeps.kind = kind.as_str().into());
+            });
+        }
+    }
+    simpler.retain(|simpler| {
+        let empty = simpler.flags.is_empty() && simpler.believes.is_none() && simpler.keeps.is_none();
+        simpler != stance && !empty
+    });
     simpler
 }
 

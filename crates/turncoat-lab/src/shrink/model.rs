@@ -122,7 +122,8 @@ fn disturbs(fault: &Fault, adversary: &Adversary) -> bool {
         | Effect::Jump(_)
         | Effect::Fire(_)
         | Effect::Originate(_)
-        | Effect::Persona(_) => false,
+        | Effect::Persona(_)
+        | Effect::Stance(_) => false,
     }
 }
 

@@ -95,7 +95,7 @@ fn links(scenario: &Scenario, fault: &Fault) -> usize {
         }
         Effect::Isolate(inside) => 2 * inside.len() * scenario.cluster.n.saturating_sub(inside.len()),
         Effect::Deaf(deaf) => deaf.len() * all,
-        Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) => 0,
+        Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) | Effect::Stance(_) => 0,
     }
 }
 

@@ -266,6 +266,11 @@ impl Replica {
 }
 
 impl Node<Fab> for Replica {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = *config;
+        true
+    }
+
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Request(m) => self.on_request(m, cx),

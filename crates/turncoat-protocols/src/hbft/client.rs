@@ -128,6 +128,11 @@ impl Config {
 }
 
 impl Node<super::Hbft> for Client {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = *config;
+        true
+    }
+
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.submit_due(cx);
     }

@@ -89,3 +89,16 @@ macro_rules! node {
     };
 }
 pub(super) use node;
+
+/// Another configuration, in the middle of a run.
+macro_rules! adopt {
+    () => {
+        fn adopt(&mut self, config: &Config, cluster: &Cluster) -> bool {
+            let fresh = Self::new(*config, cluster);
+            self.config = fresh.config;
+            self.base.adopt(&fresh.base);
+            true
+        }
+    };
+}
+pub(super) use adopt;

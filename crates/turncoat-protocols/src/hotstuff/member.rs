@@ -31,6 +31,12 @@ impl<M: Clone> Base<M> {
         }
     }
 
+    /// Leaves out the checks that the other one leaves out.
+    pub(super) fn adopt(&mut self, other: &Self) {
+        self.tree.checks = other.tree.checks;
+        self.pacemaker.adopt(&other.pacemaker);
+    }
+
     /// All of it that decides what its replica will do.
     pub(super) fn essence(&self, live: &[Digest], out: &mut Vec<Token>)
     where

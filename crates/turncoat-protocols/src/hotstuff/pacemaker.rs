@@ -80,6 +80,11 @@ impl Pacemaker {
         Self { fruitless: self.fruitless.min(self.doublings), ..self.clone() }
     }
 
+    /// As many TIMEOUTs as for the other one end a view.
+    pub(super) fn adopt(&mut self, other: &Self) {
+        self.quorum = other.quorum;
+    }
+
     pub(super) const fn view(&self) -> View {
         self.view
     }

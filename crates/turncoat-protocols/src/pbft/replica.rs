@@ -431,6 +431,11 @@ impl Replica {
 }
 
 impl Node<Pbft> for Replica {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = Self::new(*config).config;
+        true
+    }
+
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Request(m) => self.on_request(from, m, cx),

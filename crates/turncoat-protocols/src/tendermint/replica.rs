@@ -232,6 +232,11 @@ impl Replica {
 }
 
 impl Node<Tendermint> for Replica {
+    fn adopt(&mut self, config: &Config, cluster: &Cluster) -> bool {
+        (self.config, self.power) = (*config, Power::new(config, cluster));
+        true
+    }
+
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.begin(View(0), cx);
         self.start_retransmit(cx);

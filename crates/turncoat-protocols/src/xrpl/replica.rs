@@ -288,6 +288,11 @@ impl Replica {
 }
 
 impl Node<super::Xrpl> for Replica {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = *config;
+        true
+    }
+
     /// The heartbeats of different replicas are not aligned.
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.write_log(cx);

@@ -223,6 +223,11 @@ impl Replica {
 }
 
 impl Node<Zyzzyva> for Replica {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = *config;
+        true
+    }
+
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Cx<'_>) {
         self.handle(from, msg, cx);
         self.advance(cx);

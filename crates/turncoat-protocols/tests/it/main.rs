@@ -4,6 +4,7 @@ mod by_hand;
 mod chain;
 mod mutations;
 mod stage;
+mod stances;
 
 mod fab {
     mod attacks;
@@ -30,6 +31,7 @@ mod hotstuff {
     mod fast;
     mod liars;
     mod random;
+    mod stances;
     mod sync;
     mod two_phase;
     mod two_phase_chained;

@@ -5,8 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use turncoat_core::fault::{Effect, Fault, Form, Mutate, Span};
+use turncoat_core::fault::{Effect, Fault, Form, Mutate, Span, When};
+use turncoat_core::flags::Flag;
 use turncoat_core::ids::{NodeSet, SeatName};
+use turncoat_core::message::MutationTable;
 use turncoat_core::scenario::{Adversary, ClusterSpec, Scenario, SchedulerName, SchedulerSpec, Trust};
 
 use super::{LINES, run, runs, strategy};
@@ -328,4 +330,54 @@ fn rounds_may_start_later_and_the_liar_be_fixed() {
         with_lists("naive").iter().map(|scenario| scenario.adversary.byzantine).collect();
     assert_eq!(liars.len(), 7);
     assert!(with_lists("naive liar=p3").iter().all(|scenario| scenario.adversary.byzantine == fixed));
+}
+
+/// Stances come last and are off by default: without them the runs are what they were.
+#[test]
+fn stances_are_drawn_beside_all_else() {
+    for line in ["lasting", "lasting singles=never", "swarm"] {
+        let without: Vec<Scenario> = runs(line, 200).collect();
+        assert_eq!(runs(&format!("{line} stances=0"), 200).collect::<Vec<_>>(), without);
+        let mut drawn = 0;
+        for (mut scenario, plain) in runs(&format!("{line} stances=100"), 200).zip(&without) {
+            let byzantine = scenario.adversary.byzantine;
+            let mut liars = NodeSet::EMPTY;
+            for fault in &scenario.adversary.faults {
+                if let Effect::Stance(stance) = &fault.effect {
+                    assert!(byzantine.contains(stance.of.node) && liars.insert(stance.of.node));
+                    assert!(stance.flags.is_empty(), "the toy has none");
+                }
+            }
+            assert_eq!(liars, byzantine, "{line}");
+            drawn += liars.len();
+            scenario.adversary.faults.retain(|fault| !matches!(fault.effect, Effect::Stance(_)));
+            assert_eq!(&scenario, plain, "{line}");
+        }
+        assert!(drawn > 100, "{line}: {drawn}");
+    }
+    let half = runs("lasting stances=50", 200);
+    let has = |scenario: &Scenario| {
+        scenario.adversary.faults.iter().any(|it| matches!(it.effect, Effect::Stance(_)))
+    };
+    assert!((60..140).contains(&half.filter(has).count()));
+}
+
+/// Flags are those of the protocol. A stance with flags is one for the whole run, as not every node can change its code.
+#[test]
+fn stances_take_the_flags_of_the_protocol() {
+    const FLAGS: &[Flag] = &[Flag { field: "no_lock", about: "" }, Flag { field: "any_vote", about: "" }];
+    let lies = MutationTable::of::<super::runs::Msg>().with_flags(FLAGS);
+    let params = [("stances".to_owned(), "100".to_owned())];
+    let mut lasting = turncoat_strategies::make("lasting", &Scenario::new("toy"), &params, &lies).unwrap();
+    let mut counts = [0; 3];
+    for index in 0..300 {
+        for fault in run(&mut *lasting, index).adversary.faults {
+            let Effect::Stance(stance) = &fault.effect else { continue };
+            counts[stance.flags.len()] += 1;
+            assert!(stance.flags.iter().all(|flag| ["no-lock", "any-vote"].contains(&flag.as_str())));
+            assert!(stance.flags.is_empty() || fault.when == When::default());
+            assert!(!stance.flags.is_empty() || stance.believes.is_some() || stance.keeps.is_some());
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
 }

@@ -10,7 +10,7 @@ use turncoat::core::hash::Digest;
 use turncoat::core::ids::{NodeId, NodeSet, SeatName, Slot, View};
 use turncoat::core::node::Cluster;
 use turncoat::core::outcome::Outcome;
-use turncoat::core::record::{Arrival, Falsehood, Loss, Recording, SentCopy, Standing, What};
+use turncoat::core::record::{Arrival, Deviation, Falsehood, How, Loss, Recording, SentCopy, Standing, What};
 use turncoat::core::rng::{Purpose, Rng, run_seed};
 use turncoat::core::runner::Entry;
 use turncoat::core::scenario::ProtocolSpec;
@@ -159,8 +159,15 @@ impl Witness {
                 is(last == Some((*seat, *step)), "another decision came last")
             }
             Claim::NoDecision => is(self.last_decision().is_none(), "somebody decided"),
+            Claim::Ran(seat, flags, step) => self.deviated(*seat, *step, How::Flags(flags.clone())),
+            Claim::Believed(seat, text, step) => self.deviated(*seat, *step, How::Believed(text.clone())),
             Claim::Loop(from, to) => self.repeats(*from, *to),
         }
+    }
+
+    fn deviated(&self, seat: SeatName, step: u64, how: How) -> Result<(), String> {
+        let known = self.recording.stances.contains(&Deviation { step, seat, how });
+        is(known && self.is_byzantine(seat), "it did not deviate in that way then")
     }
 
     fn last_decision(&self) -> Option<(SeatName, u64)> {
@@ -258,7 +265,7 @@ fn steps_of(claim: &Claim) -> Vec<u64> {
         Claim::Received(copy, step) | Claim::Late(copy, step) => {
             of(copy).into_iter().chain([*step]).collect()
         }
-        Claim::Fired(.., step) => vec![*step],
+        Claim::Fired(.., step) | Claim::Ran(.., step) | Claim::Believed(.., step) => vec![*step],
         Claim::Loop(from, to) => vec![*from, *to],
         _ => Vec::new(),
     }
@@ -281,7 +288,7 @@ fn steps_in(text: &str) -> BTreeSet<u64> {
 }
 
 /// Asks the recording about everything that an explanation says. Returns how many claims there were.
-fn confirm_all(name: &str, explanation: &Explanation, scenario: &Scenario) -> usize {
+pub(crate) fn confirm_all(name: &str, explanation: &Explanation, scenario: &Scenario) -> usize {
     let (witness, outcome) = Witness::of(scenario);
     assert_eq!(outcome.fingerprint, explanation.outcome().fingerprint, "{name}");
     let mut count = 0;

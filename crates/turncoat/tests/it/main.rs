@@ -22,4 +22,5 @@ mod schema;
 mod searches;
 mod shrink;
 mod shrink_model;
+mod stances;
 mod twins;

@@ -8,8 +8,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use turncoat_core::fault::{
-    Drawn, Edit, Effect, Fault, Form, Jump, Mutate, Names, Originate, Persona, Restart, RoundSource, Span,
-    When, WhenVitals, Whose,
+    All, Believes, Drawn, Edit, Effect, Fault, Form, Jump, Keeps, Mutate, Names, Originate, Persona, Restart,
+    RoundSource, Span, Stance, When, WhenVitals, Whose,
 };
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Time};
 use turncoat_core::part::Scope;
@@ -167,6 +167,21 @@ fn persona() -> impl Strategy<Value = Persona> {
     })
 }
 
+/// A stance of p0. It says something: where it would not, it believes all.
+pub(super) fn stance() -> impl Strategy<Value = Stance> {
+    let flags = subsequence(["weak-quorum", "unsigned-requests"].map(str::to_owned).to_vec(), 0..=2);
+    let believes = option::of(prop_oneof![
+        2 => Just(Believes::All(All::All)),
+        1 => subsequence(nodes(), 1..=3).prop_map(Believes::Told),
+    ]);
+    let keeps = option::weighted(0.3, (kinds(), 1..3_u32).prop_map(|(kind, views)| Keeps { kind, views }));
+    (flags, believes, keeps).prop_map(|(flags, believes, keeps)| {
+        let silent = flags.is_empty() && keeps.is_none();
+        let believes = believes.or(silent.then_some(Believes::All(All::All)));
+        Stance { of: NodeId::replica(0).into(), flags, believes, keeps }
+    })
+}
+
 fn originate() -> impl Strategy<Value = Originate> {
     (select(KINDS.to_vec()), any::<bool>(), some_replicas()).prop_map(|(kind, replay, to)| Originate {
         replay: replay.then(|| kind.to_owned()),
@@ -206,6 +221,7 @@ fn effect() -> impl Strategy<Value = Effect> {
         1 => seat().prop_map(Effect::Fire),
         1 => originate().prop_map(Effect::Originate),
         1 => persona().prop_map(Effect::Persona),
+        2 => stance().prop_map(Effect::Stance),
     ]
 }
 
@@ -220,6 +236,10 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
             }
             Effect::Crash(_) | Effect::Restart(_) | Effect::Jump(_) | Effect::Fire(_) if at_a_moment => {
                 when = moment;
+            }
+            Effect::Stance(_) => {
+                let source = if at_a_moment { RoundSource::SenderView } else { RoundSource::SenderMax };
+                when = When { round: when.round, source, ..When::default() };
             }
             _ => {}
         }
@@ -265,7 +285,13 @@ fn network() -> impl Strategy<Value = Network> {
 pub(super) fn runnable() -> impl Strategy<Value = Case> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), vec(1..5_u32, 0..2), any::<bool>());
     (any::<u64>(), scheduler(), network(), vec(fault(), 0..4), flags).prop_map(
-        |(seed, scheduler, network, faults, (compose, inherit, garbage, process_first, twins))| {
+        |(seed, scheduler, mut network, faults, (compose, inherit, garbage, process_first, twins))| {
+            // Who waits for a turn has handled its own copy by then.
+            let believes =
+                |fault: &Fault| matches!(&fault.effect, Effect::Stance(it) if it.believes.is_some());
+            if faults.iter().any(believes) {
+                network.turn = None;
+            }
             let mut scenario = scenario::<Ballot>("cluster.over-budget = true\nlimits.steps = 400");
             let p0 = NodeSet::one(NodeId::replica(0));
             scenario.seed = Seed(seed);

@@ -1,7 +1,7 @@
 //! Only Byzantine nodes lie: a scenario in which another one does is refused.
 
 use proptest::prelude::*;
-use turncoat_core::fault::{Effect, Fault, Form, Mutate, Originate, Persona, When};
+use turncoat_core::fault::{All, Believes, Effect, Fault, Form, Mutate, Originate, Persona, Stance, When};
 use turncoat_core::ids::{NodeId, NodeSet};
 use turncoat_core::runner::execute;
 use turncoat_core::scenario::Scenario;
@@ -11,7 +11,7 @@ use super::{cases, draw};
 use crate::play::scenario;
 use crate::toys::ballot::Ballot;
 
-/// The four ways to lie, as faults of `liar`.
+/// The five ways to lie, as faults of `liar`.
 fn lie(way: usize, liar: NodeId, when: When) -> Fault {
     let from = vec![liar.into()];
     let effect = match way {
@@ -21,6 +21,15 @@ fn lie(way: usize, liar: NodeId, when: When) -> Fault {
             mint: None,
             to: vec![NodeId::replica(1).into()],
         }),
+        4 => {
+            let stance = Stance {
+                of: liar.into(),
+                flags: vec![],
+                believes: Some(Believes::All(All::All)),
+                keeps: None,
+            };
+            return Fault { when, effect: Effect::Stance(stance) };
+        }
         way => {
             let form = if way == 2 { Form::Instance } else { Form::Outgoing };
             let to = vec![NodeId::replica(1)];
@@ -41,7 +50,7 @@ proptest! {
     /// p0 may lie. Whoever else does is named, among whatever other faults the scenario has.
     #[test]
     fn a_lie_of_an_honest_node_is_refused_by_name(
-        way in 0..4_usize,
+        way in 0..5_usize,
         liar in (1..4_usize).prop_map(NodeId::replica),
         others in proptest::collection::vec(draw::fault(), 0..3),
         place in 0..3_usize,

@@ -98,6 +98,10 @@ impl Protocol for Ballot {
 }
 
 impl Node<Ballot> for Replica {
+    fn adopt(&mut self, config: &Config, _: &Cluster) -> bool {
+        self.config = *config;
+        true
+    }
     fn on_message(&mut self, from: NodeId, msg: &Msg, cx: &mut Context<'_, Ballot>) {
         let leader = cx.leader(View(0));
         match msg {

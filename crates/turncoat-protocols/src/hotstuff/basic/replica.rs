@@ -6,6 +6,7 @@ use turncoat_core::tokens::{self, Token};
 use super::messages::{Certified, Msg, NewView};
 use super::{Config, HotStuff};
 use crate::hotstuff::Timer;
+use crate::hotstuff::alike;
 use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::tree::Block;
@@ -264,6 +265,8 @@ impl Node<HotStuff> for Replica {
     fn on_suspect(&mut self, cx: &mut Cx<'_>) {
         self.expire(cx);
     }
+
+    alike::adopt!();
 
     /// A replica waits for the leader, the leader for votes or reports.
     fn vitals(&self, _: &Cluster) -> Vitals {

@@ -6,6 +6,7 @@ use turncoat_core::tokens::{self, Token};
 use super::messages::{Msg, NewView};
 use super::{Chained, Config};
 use crate::hotstuff::Timer;
+use crate::hotstuff::alike;
 use crate::hotstuff::certs::{Phase, Qc, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
@@ -239,6 +240,8 @@ impl Node<Chained> for Replica {
     fn on_suspect(&mut self, cx: &mut Cx<'_>) {
         self.expire(cx);
     }
+
+    alike::adopt!();
 
     open_state!();
 

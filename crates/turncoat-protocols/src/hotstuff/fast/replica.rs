@@ -222,6 +222,7 @@ impl Member<FastHotStuff> for Replica {
 
 impl Node<FastHotStuff> for Replica {
     alike::node!();
+    alike::adopt!();
 
     /// There is no lock of its own: the highest certificate takes its place.
     fn vitals(&self, _: &Cluster) -> Vitals {

@@ -362,6 +362,12 @@ impl Replica {
 }
 
 impl Node<SyncHotStuff> for Replica {
+    fn adopt(&mut self, config: &Config, cluster: &Cluster) -> bool {
+        let fresh = Self::new(*config, cluster);
+        (self.config, self.tree.checks) = (fresh.config, fresh.tree.checks);
+        true
+    }
+
     fn on_start(&mut self, cx: &mut Cx<'_>) {
         self.enter(View(1), cx);
         self.settle(cx);
