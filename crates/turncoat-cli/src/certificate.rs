@@ -37,9 +37,9 @@ fn print_all(certificate: &Certificate) -> Result<()> {
     row("schedules", schedules(certificate))?;
     if !certificate.interchangeable.is_empty() {
         let sets: Vec<_> = certificate.interchangeable.iter().map(|set| and(set.iter())).collect();
-        let ran =
-            format!("one of each {} plans that differ in their names ran", many_of(certificate.different));
-        row("assumed", format_args!("{} are interchangeable: {ran}", sets.join("; ")))?;
+        let ran = many_of(certificate.different);
+        let which = "of plans that differ only in their names one ran";
+        row("assumed", format_args!("{} are interchangeable: {which}, {ran} in all", sets.join("; ")))?;
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ pub enum Missing {
         limit: &'static str,
     },
     /// Somebody stopped a run.
-    #[error("{0} of the runs {} stopped", if *.0 == 1 { "was" } else { "were" })]
+    #[error("{0} of the runs did not end by themselves: they were stopped")]
     Stopped(u64),
     /// Nobody decided anything.
     #[error("no correct replica decided anything in any run")]

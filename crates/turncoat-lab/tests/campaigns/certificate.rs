@@ -59,7 +59,7 @@ fn only_a_complete_campaign_without_violations_gets_one() {
         (Summary { ends: ended("steps"), ..complete() }, limit("steps")),
         (
             Summary { ends: Ends { stopped: 1, ..Ends::default() }, ..complete() },
-            "1 of the runs was stopped".to_owned(),
+            "1 of the runs did not end by themselves: they were stopped".to_owned(),
         ),
         (Summary { undecided: 4, ..complete() }, "no correct replica decided anything in any run".to_owned()),
     ];
