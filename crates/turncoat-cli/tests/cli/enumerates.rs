@@ -103,8 +103,8 @@ fn interchangeable_replicas_are_named() {
     assert_eq!(certificate["runs"], Value::from(different));
 }
 
-/// A replica that does not check NEW-VIEW crashes on one without votes. That takes a liar that leads the second view, and a reason to
-/// change views: no lie alone and no cut alone shows it, and a pair always does.
+/// A replica that does not check NEW-VIEW crashes on one without votes. That takes a leader that lies in a NEW-VIEW, and a reason to
+/// change views: no lie alone and no cut alone shows it, and some pairs do.
 #[test]
 fn a_bug_that_takes_two_faults_is_found() {
     let folder = Folder::new();
