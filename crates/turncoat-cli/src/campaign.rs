@@ -23,7 +23,7 @@ pub(crate) struct Keys {
     #[serde(flatten)]
     pub(crate) engine: Engine,
 
-    /// How many runs: 5000, 10k, 2M, 1e6 [default: 10k, or no limit with --for]
+    /// How many runs: 5000, 10k, 2M, 1e6 [default: 10k, or no limit with --for; with --strategy enumerate all there are]
     #[arg(long, value_name = "N", help_heading = "Budget", value_parser = numbers::count)]
     #[serde(with = "numbers::as_count")]
     pub(crate) runs: Option<u64>,
@@ -62,14 +62,14 @@ impl Keys {
         options.get_arguments().filter_map(|option| option.get_long().map(str::to_owned)).collect()
     }
 
-    /// With the defaults of those that are not given.
-    pub(crate) fn or_default(self) -> Self {
+    /// With the defaults of those that are not given: of a strategy that runs everything it has, all runs.
+    pub(crate) fn or_default(self, exhaustive: bool) -> Self {
         Self {
             engine: Engine {
                 seed: Some(self.engine.seed()),
                 jobs: Some(self.engine.jobs.unwrap_or_default()),
             },
-            runs: self.runs.or(self.time.is_none().then_some(RUNS)),
+            runs: self.runs.or((self.time.is_none() && !exhaustive).then_some(RUNS)),
             until: Some(self.until.unwrap_or_default()),
             ..self
         }

@@ -156,7 +156,7 @@ impl Config {
     /// Prints it as a file, with what came of it and where each value is from.
     pub(crate) fn print(&self, given: &Given<'_>, setup: &Setup, prepared: &Prepared) -> Result<()> {
         let (mut tables, defaults) = (prepared.tables()?, prepared.defaults()?);
-        let campaign = Table::try_from(self.campaign()?.or_default())?;
+        let campaign = Table::try_from(self.campaign()?.or_default(prepared.universe()?.is_some()))?;
         tables.insert("campaign".to_owned(), campaign.into());
         let options = setup.origins();
         let origin = |table: &str, key: &str, value: &Value| {

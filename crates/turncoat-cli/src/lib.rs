@@ -8,6 +8,7 @@ mod again;
 mod campaign;
 mod campaign_store;
 mod cases;
+mod certificate;
 mod clock;
 mod commands;
 mod config;

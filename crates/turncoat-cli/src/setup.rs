@@ -15,7 +15,7 @@ use turncoat_core::ids::{NodeId, Time};
 use turncoat_core::rng::{Purpose, Rng};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{ClusterSpec, Goal, Latency, Scenario, Seed};
-use turncoat_core::strategy::Strategy;
+use turncoat_core::strategy::{Strategy, Universe};
 use turncoat_lab::campaign::BoxError;
 use turncoat_lab::suite::{Bug, Hunt};
 use turncoat_strategies::StrategyError;
@@ -391,6 +391,11 @@ impl Prepared {
     pub(crate) fn make(&self, base: &Scenario) -> Result<Box<dyn Strategy + Send>, BoxError> {
         let lies = (self.entry.mutations)();
         turncoat_strategies::make(self.strategy, base, &self.params, &lies).map_err(BoxError::from)
+    }
+
+    /// The faults whose plans the strategy runs, if it runs all of them.
+    pub(crate) fn universe(&self) -> Result<Option<Universe>> {
+        Ok(self.make(&self.base).map_err(|error| self.unfit(error))?.universe())
     }
 
     /// Warns of clients that do not wait for their results, where the protocol counts on that.

@@ -11,12 +11,12 @@ use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Seed;
 use turncoat_core::strategy::Space;
+use turncoat_lab::certificate::{Certificate, Missing};
 use turncoat_lab::corpus::{Filed, How};
 use turncoat_lab::stats::Rate;
 use turncoat_lab::summary::{Ends, Finding, Summary};
 use turncoat_lab::words::and;
 
-use crate::again;
 use crate::cases::{Case, Cases, Verdict};
 use crate::commands::shrink::Report;
 use crate::expect::{self, Wanted};
@@ -24,6 +24,7 @@ use crate::numbers::{counted, many};
 use crate::out::{self, Tone};
 use crate::progress::rate;
 use crate::show::{Detail, row, words};
+use crate::{again, certificate};
 
 /// A campaign that is over.
 pub(crate) struct Tally<'a> {
@@ -39,6 +40,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) learns: bool,
     /// The scenarios that there are, where they are counted.
     pub(crate) space: Option<Space>,
+    /// Of a strategy that runs everything it has: what it has excluded, or why it can say nothing.
+    pub(crate) certificate: Option<Result<Certificate, Missing>>,
     /// When the first violation of each property was known, in seconds from the start.
     pub(crate) found_at: BTreeMap<Property, f64>,
     /// What is known of such a protocol.
@@ -197,6 +200,8 @@ impl Tally<'_> {
                 "scenarios": space.scenarios.map(|scenarios| scenarios.to_string()),
                 "in_order": space.in_order,
             })),
+            "certificate": self.certificate.as_ref().and_then(|made| made.as_ref().ok()),
+            "no_certificate": self.certificate.as_ref().and_then(|made| made.as_ref().err()).map(ToString::to_string),
             "violating": self.summary.violating,
             "violations": violations,
             "outside": self.outside(),
@@ -318,6 +323,9 @@ impl Tally<'_> {
             if !reached.is_empty() {
                 row("reached", reached.join(", "))?;
             }
+        }
+        if let Some(made) = &self.certificate {
+            certificate::print(made)?;
         }
         self.print_known()
     }

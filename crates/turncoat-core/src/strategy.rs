@@ -1,8 +1,10 @@
 //! Which scenario shall run next?
 
+use crate::fault::Fault;
+use crate::ids::NodeSet;
 use crate::outcome::Outcome;
 use crate::rng::Rng;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, SchedulerSpec};
 
 /// A testing algorithm: draws scenarios, and may learn from what came out.
 ///
@@ -26,6 +28,11 @@ pub trait Strategy {
     fn space(&self) -> Option<Space> {
         None
     }
+
+    /// The faults that it combines, if it runs every combination. Then its [`Space`] comes in order.
+    fn universe(&self) -> Option<Universe> {
+        None
+    }
 }
 
 /// The scenarios of a strategy that has finitely many.
@@ -42,4 +49,32 @@ impl Space {
     pub fn runs(self) -> Option<u64> {
         self.scenarios.filter(|_| self.in_order).and_then(|scenarios| scenarios.try_into().ok())
     }
+}
+
+/// A finite set of faults, and all plans made of a few of them: what an exhaustive campaign is exhaustive about.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Universe {
+    /// The faults, class by class. Faults of a plan stand in this order.
+    pub classes: Vec<FaultClass>,
+    /// The maximum number of faults in a plan.
+    pub most: u32,
+    /// The number of plans: sets of at most `most` faults whose liars are no more than may lie.
+    pub plans: u128,
+    /// The number of plans that run. Fewer than `plans` where some differ in the names of interchangeable replicas alone.
+    pub different: u128,
+    /// The sets of replicas that were taken as interchangeable.
+    pub alike: Vec<NodeSet>,
+    /// The schedules, each with its name. Every plan runs under each of them.
+    pub schedules: Vec<(&'static str, SchedulerSpec)>,
+}
+
+/// Faults of one sort.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FaultClass {
+    /// The name of the class.
+    pub name: &'static str,
+    /// What such a fault does, in one line.
+    pub about: &'static str,
+    /// The faults.
+    pub faults: Vec<Fault>,
 }

@@ -16,7 +16,7 @@ use turncoat_core::rng::{Purpose, Rng, run_seed};
 use turncoat_core::runner::{Entry, Runner};
 use turncoat_core::scenario::{Scenario, ScenarioError, Seed};
 use turncoat_core::sim::Sample;
-use turncoat_core::strategy::{Space, Strategy};
+use turncoat_core::strategy::{Space, Strategy, Universe};
 
 use crate::order::{Batch, BatchEnd, InOrder};
 use crate::summary::Summary;
@@ -177,6 +177,11 @@ impl Campaign<'_> {
     /// All scenarios of the strategy, where they are counted.
     pub fn space(&self) -> Result<Option<Space>, CampaignError> {
         Ok(self.strategy()?.space())
+    }
+
+    /// The faults whose plans the strategy runs, if it runs all of them.
+    pub fn universe(&self) -> Result<Option<Universe>, CampaignError> {
+        Ok(self.strategy()?.universe())
     }
 
     /// Executes run `index` alone, which came to this fingerprint before.

@@ -8,6 +8,8 @@
 
 pub mod beside;
 pub mod campaign;
+#[cfg(feature = "store")]
+pub mod certificate;
 pub mod corpus;
 pub mod experiment;
 pub mod explain;

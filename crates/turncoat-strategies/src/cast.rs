@@ -62,7 +62,7 @@ pub(crate) const GST: Param = Param {
 };
 
 /// The weight of an armed timer, where that of a message is 99 by default.
-const IMPATIENT: u32 = 30;
+pub(crate) const IMPATIENT: u32 = 30;
 
 /// Who says which event is next.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -87,26 +87,32 @@ pub(crate) struct Cast {
     pub(crate) scope: Scope,
 }
 
+/// The base scenario with enough to lie about: somebody to lie to, clients, requests, and a time at which the network heals.
+pub(crate) fn prepared(base: &Scenario, params: &Params<'_>) -> Result<Scenario, StrategyError> {
+    let mut base = base.clone();
+    if base.cluster.n < 2 {
+        let why = "a liar needs somebody to lie to: at least 2 replicas".to_owned();
+        return Err(StrategyError::Unfit { strategy: params.strategy, why });
+    }
+    let cluster = Arc::make_mut(&mut base.cluster);
+    if cluster.clients > 0 {
+        cluster.clients = cluster.clients.max(params.number(CLIENTS.name, 1..=16)? as usize);
+    }
+    let requests = params.number(REQUESTS.name, 1..=1000)?;
+    let workload = Arc::make_mut(&mut base.workload);
+    workload.requests = workload.requests.max(requests);
+    if let Goal::Height(height) = &mut workload.goal {
+        *height = (*height).max(requests);
+    }
+    let gst = Gst::Time(Time(params.number(GST.name, 1..=u32::MAX)?.into()));
+    Arc::make_mut(&mut base.network).gst.get_or_insert(gst);
+    Ok(base)
+}
+
 impl Cast {
     /// For a strategy that has the parameters above, and those of liars.
     pub(crate) fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let mut base = base.clone();
-        if base.cluster.n < 2 {
-            let why = "a liar needs somebody to lie to: at least 2 replicas".to_owned();
-            return Err(StrategyError::Unfit { strategy: params.strategy, why });
-        }
-        let cluster = Arc::make_mut(&mut base.cluster);
-        if cluster.clients > 0 {
-            cluster.clients = cluster.clients.max(params.number(CLIENTS.name, 1..=16)? as usize);
-        }
-        let requests = params.number(REQUESTS.name, 1..=1000)?;
-        let workload = Arc::make_mut(&mut base.workload);
-        workload.requests = workload.requests.max(requests);
-        if let Goal::Height(height) = &mut workload.goal {
-            *height = (*height).max(requests);
-        }
-        let gst = Gst::Time(Time(params.number(GST.name, 1..=u32::MAX)?.into()));
-        Arc::make_mut(&mut base.network).gst.get_or_insert(gst);
+        let base = prepared(base, params)?;
         let named = |name| SchedulerSpec { name, ..(*base.scheduler).clone() };
         let patient = [SchedulerName::Timed, SchedulerName::Sync, SchedulerName::Async].map(named);
         let impatient = || SchedulerSpec { timeout: IMPATIENT, ..named(SchedulerName::Async) };

@@ -23,6 +23,7 @@ mod byzzfuzz;
 mod cast;
 mod draw;
 mod drift;
+mod enumerate;
 mod lasting;
 mod liars;
 mod naive;
@@ -58,7 +59,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 11] = [
+static ALL: [Info; 12] = [
     none::INFO,
     naive::INFO,
     random::INFO,
@@ -69,6 +70,7 @@ static ALL: [Info; 11] = [
     two_faced::INFO,
     lasting::INFO,
     swarm::INFO,
+    enumerate::INFO,
     portfolio::INFO,
 ];
 

@@ -12,6 +12,7 @@ use turncoat_core::runner::Entry;
 use turncoat_core::scenario::Goal;
 use turncoat_core::strategy::Space;
 use turncoat_lab::campaign::Campaign;
+use turncoat_lab::certificate::{self, Certificate};
 use turncoat_lab::corpus::{self, Filed};
 use turncoat_lab::plan::{Ends, Suspected};
 use turncoat_lab::shrink::Shrunk;
@@ -109,12 +110,16 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Store")]
     identify: bool,
 
+    /// Print the faults whose plans an exhaustive strategy runs (--strategy enumerate), and run nothing
+    #[arg(long, help_heading = "Configuration")]
+    print_universe: bool,
+
     #[command(flatten)]
     source: Source,
 }
 
 impl Subject {
-    /// The campaign, and its other keys; nothing if the configuration was to be printed, and is. With a wanted property or a
+    /// The campaign, and its other keys; nothing if the configuration or the universe was to be printed, and is. With a wanted property or a
     /// bug, violations of other properties do not end the campaign.
     pub(crate) fn task(&self, wanted: Option<Property>) -> Result<Option<(Task, Keys)>> {
         let bug = self.bug.as_ref().map(|id| Rows::embedded().bug(id)).transpose()?;
@@ -131,8 +136,18 @@ impl Subject {
             config.print(&given, &self.setup, &prepared)?;
             return Ok(None);
         }
+        let universe = prepared.universe()?;
+        if self.print_universe {
+            let Some(universe) = &universe else {
+                bail!(
+                    "`--print-universe` is for strategies that run every plan of a universe: --strategy enumerate"
+                );
+            };
+            out::drawn(certificate::text_of(universe).trim_end())?;
+            return Ok(None);
+        }
         prepared.warn();
-        let keys = config.campaign()?.or_default();
+        let keys = config.campaign()?.or_default(universe.is_some());
         let searcher = prepared.searcher(&[]);
         let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
         let task = Task {
@@ -214,6 +229,13 @@ fn run(
     let schedulers: Vec<_> = schedulers.into_iter().map(registry::name_of).collect();
     let known = known_bugs(task, &summary)?;
     let (files, shrunk) = save(task, &summary, &args.corpus.path, args.automatic.budget(), stop);
+    let certificate = match campaign.universe()? {
+        Some(universe) => {
+            let first = campaign.scenario_of(0)?;
+            Some(Certificate::new(entry, &universe, &first, campaign.seed, &summary))
+        }
+        None => None,
+    };
     let tally = Tally {
         entry,
         strategy,
@@ -230,6 +252,7 @@ fn run(
         learns: task.describe()?.learns,
         summary,
         space,
+        certificate,
         found_at,
     };
     if args.output.json() {

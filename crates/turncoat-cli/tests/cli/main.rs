@@ -7,6 +7,7 @@ mod check;
 mod ci;
 mod config;
 mod corpus;
+mod enumerates;
 mod experiments;
 mod explains;
 mod explore;

@@ -1,6 +1,8 @@
 //! What campaigns promise: one result for any number of threads, any run repeatable alone.
 
 mod bench;
+#[cfg(feature = "store")]
+mod certificate;
 mod determinism;
 #[cfg(feature = "store")]
 mod shards;

@@ -1,6 +1,7 @@
 //! What every strategy promises: reproducible, valid, well-distributed scenarios.
 
 mod distributions;
+mod enumerate;
 mod registry;
 mod runs;
 mod scenarios;
@@ -32,7 +33,7 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 16] = [
+const LINES: [&str; 18] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
@@ -47,6 +48,8 @@ const LINES: [&str; 16] = [
     "lasting",
     "lasting singles=never",
     "swarm",
+    "enumerate",
+    "enumerate led=2 schedules=timed,async views=1",
     "portfolio",
     "portfolio mix=wide",
 ];

@@ -15,7 +15,7 @@ use super::{LINES, run, runs, strategy};
 
 /// Strategies that need somebody to lie to; they also draw schedules.
 fn has_an_audience(line: &str) -> bool {
-    ["two-faced", "lasting", "swarm", "portfolio"].iter().any(|name| line.starts_with(name))
+    ["two-faced", "lasting", "swarm", "enumerate", "portfolio"].iter().any(|name| line.starts_with(name))
 }
 
 fn cuts(fault: &Fault) -> bool {
