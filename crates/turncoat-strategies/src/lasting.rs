@@ -34,7 +34,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "lies", default: "3", about: "maximum number of lasting lies of a liar" },
         Param { name: "extras", default: "2", about: "maximum number of other faults" },
         R,
-        Param { default: "any", ..SCOPE },
+        Param { default: "any", about: "how far a lie may go: small, any or crafted", ..SCOPE },
         SCHEDULE,
         CLIENTS,
         REQUESTS,

@@ -5,11 +5,11 @@ use crate::adversary::{Fate, LieSpec, Verdict};
 use crate::fault::Form;
 use crate::hash::stable_hash;
 use crate::ids::{NodeSet, Seat};
-use crate::message::{Lie, Message, apply};
+use crate::message::{Lie, Message};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Outcome;
-use crate::part::{Liar, Mutation, Part, Scope};
+use crate::part::{Liar, Mutation, Part, Scope, Seen};
 use crate::record::{Loss, What};
 use crate::rng::{Purpose, Rng};
 use crate::schedule::Action;
@@ -157,9 +157,10 @@ impl<P: Protocol> Sim<P> {
             rng: Rng::stream(stable_hash(0x11E, &(kind, seed)), Purpose::Lies as u64),
             requests: self.io.ledger.submitted(),
             n: self.cluster.n,
+            seen: Seen::of(&self.slab),
         };
         let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
-        apply(msg, row, earlier, &mut liar)
+        self.table.apply(msg, row, earlier, &mut liar)
     }
 
     /// What a message says after its sender has set a field of it by hand.
@@ -184,7 +185,7 @@ impl<P: Protocol> Sim<P> {
         }
         let draw = draw_of(kind, seed);
         let allowed = |row: &Mutation| row.scope <= scope;
-        let rows = self.table.rows(kind);
+        let rows = if scope < Scope::Crafted { self.table.plain(kind) } else { self.table.rows(kind) };
         let count = rows.iter().filter(|row| allowed(row)).count() as u64 + 1;
         let k = (draw % count) as usize;
         let row = rows.iter().enumerate().filter(|(_, row)| allowed(row)).nth(k);
