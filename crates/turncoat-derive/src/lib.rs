@@ -131,7 +131,8 @@ impl Member {
 fn mentions(code: TokenStream, name: &Ident) -> bool {
     let mut after_dot = false;
     code.into_iter().any(|token| {
-        let member = std::mem::replace(&mut after_dot, matches!(&token, TokenTree::Punct(p) if p.as_char() == '.'));
+        let member =
+            std::mem::replace(&mut after_dot, matches!(&token, TokenTree::Punct(p) if p.as_char() == '.'));
         match token {
             TokenTree::Ident(ident) => ident == *name && !member,
             TokenTree::Group(group) => mentions(group.stream(), name),
@@ -222,7 +223,7 @@ fn crafted(members: &[Member]) -> (TokenStream, TokenStream) {
         if path.is_empty() {
             let inside = if m.label.is_empty() { quote!(depth) } else { quote!(depth.field()) };
             rows.push(quote! { return <#ty as Part>::crafts(#inside, path, place, found); });
-            arms.push(quote! { return <#ty as Part>::craft(#name, at, #earlier, liar); });
+            arms.push(quote! { return <#ty as Part>::craft(#name, craft_at, #earlier, liar); });
             continue;
         }
         rows.push(quote! {
@@ -254,21 +255,26 @@ fn crafted(members: &[Member]) -> (TokenStream, TokenStream) {
             }
         });
         arms.push(quote! {
-            if let [step, rest @ ..] = at && step & !FOLLOW == #i {
-                let changed = <#ty as Part>::craft(#name, rest, #earlier, liar);
-                if changed && step & FOLLOW != 0 { #(#settled)* }
+            if let [craft_step, craft_rest @ ..] = craft_at {
+                if craft_step & !FOLLOW == #i {
+                let changed = <#ty as Part>::craft(#name, craft_rest, #earlier, liar);
+                if changed && craft_step & FOLLOW != 0 { #(#settled)* }
                 return changed;
+                }
             }
         });
     }
     if views > 0 && !rest.is_empty() {
         let names: Vec<&Ident> = rest.iter().map(|m| &m.binding).collect();
         let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
-        rows.insert(0, quote! {
-            if depth.is_body() { craft_row(found, path, ".rest=older", place, REST); }
-        });
+        rows.insert(
+            0,
+            quote! {
+                if depth.is_body() { craft_row(found, path, ".rest=older", place, REST); }
+            },
+        );
         arms.push(quote! {
-            if let ([REST], #(Some(#earlier)),*) = (at, #(#earlier),*) {
+            if let ([REST], #(Some(#earlier)),*) = (craft_at, #(#earlier),*) {
                 #(#names.clone_from(#earlier);)*
                 return true;
             }
@@ -331,7 +337,7 @@ fn bodies(members: &[Member]) -> Bodies {
     });
     let looked = members.iter().map(|m| {
         let (name, ty) = (&m.binding, &m.ty);
-        quote!(<#ty as Part>::look(#name, enough))
+        quote!(<#ty as Part>::look(#name, seen_enough))
     });
     let (crafts, craft) = crafted(members);
     Bodies {
@@ -446,9 +452,8 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
     // Expressions may ask what was there before the edit.
-    let asks = |m: &Member| {
-        m.follows.as_ref().is_some_and(|expr| mentions(quote!(#expr), &format_ident!("before")))
-    };
+    let asks =
+        |m: &Member| m.follows.as_ref().is_some_and(|expr| mentions(quote!(#expr), &format_ident!("before")));
     let before = if members.iter().any(asks) { quote!(let before = &self.clone();) } else { quote!() };
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
@@ -512,7 +517,7 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                 ) {
                     #crafts
                 }
-                fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+                fn craft(&mut self, craft_at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
                     #before
                     let Self #own = self;
                     let (#(#earlier,)*) = match earlier {
@@ -522,9 +527,9 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     #craft
                     false
                 }
-                fn look(&self, enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
+                fn look(&self, seen_enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
                     let Self #own = self;
-                    enough(self) || #look
+                    seen_enough(self) || #look
                 }
             }
         };
@@ -749,12 +754,12 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#substitute_arms)* }
                     changed
                 }
-                fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+                fn craft(&mut self, craft_at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
                     match self { #(#craft_arms)* }
                     #[allow(unreachable_code)]
                     false
                 }
-                fn look(&self, enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
+                fn look(&self, seen_enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
                     match self { #(#look_arms)* }
                 }
             }
@@ -780,7 +785,30 @@ fn kebab(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::{Member, followers, members, part};
+
+    /// Each after those that it follows from, whatever their order in the struct; fields of others do not count.
+    #[test]
+    fn what_follows_from_a_field_is_found_in_order() {
+        let block: syn::ItemStruct = syn::parse_str(
+            "struct Block {
+                #[part(follows = above(*parent))] height: Slot,
+                #[part(follows = justify.parent)] parent: Digest,
+                #[part(follows = other.justify)] alien: View,
+                justify: Qc,
+                other: Qc,
+            }",
+        )
+        .expect("a struct");
+        let members = members(&block.fields).expect("fields");
+        let from = |i: usize| {
+            let names = |m: &Member| m.binding.to_string();
+            followers(&members, &members[i]).into_iter().map(names).collect::<Vec<_>>()
+        };
+        assert_eq!(from(3), ["parent", "height"]);
+        assert_eq!((from(1), from(4)), (vec!["height".to_owned()], vec!["alien".to_owned()]));
+        assert!(from(0).is_empty());
+    }
 
     #[test]
     fn surplus_labels_are_an_error_beside_the_implementation() {

@@ -8,7 +8,7 @@
 //! | type | crafted |
 //! |---|---|
 //! | [`Cert`], at any depth | `=genesis` (the one that nobody signed), `=older`, `=oldest`, `=newer`, `=other` (of the same numbers), `=gathered` (from votes seen, for what was never certified), `.double` (one signature twice, another left out), `.own` (the liar's signature, repeated) |
-//! | [`Signed`] inside | `=older` (of the same signer), `=other` (of the same numbers, by anybody); the body, if the liar has signed it |
+//! | [`Signed`] inside | `=older` (of the same signer), `=other` (of the same numbers, by anybody), a request also `=own` (the liar's, where replicas have requests of their own); the body, if the liar has signed it |
 //! | `Vec`, at any depth | `.double` (the first entry in the place of the last), `.swap`, `=earlier`; the first, the last and each entry |
 //! | what others follow from | numbers `+1`, `-1`; [`Digest`] `=null`, `=earlier`, `=fresh`; `bool` `=not`; `Option` `=none`, `=earlier`; `Vec` `.clear`, `.drop-first`, `.drop-last` |
 //! | a body with a view | `.rest=older`: an earlier one, in the present view |
@@ -87,9 +87,9 @@ pub(super) fn other_cert<T: Part + PartialEq>(
         "=older" => liar.seen.last(|other: &Cert<T>| signed(other) && rank.rank(&**other) < own),
         "=oldest" => liar.seen.first(|other: &Cert<T>| signed(other) && rank.rank(&**other) < own),
         "=newer" => liar.seen.last(|other: &Cert<T>| signed(other) && rank.rank(&**other) > own),
-        "=other" => liar
-            .seen
-            .last(|other: &Cert<T>| signed(other) && **other != **cert && rank.rank(&**other) == own),
+        "=other" => {
+            liar.seen.last(|other: &Cert<T>| signed(other) && **other != **cert && rank.rank(&**other) == own)
+        }
         "=gathered" => liar.uncertified(&**cert),
         ".double" => {
             let mut lie = cert.clone();

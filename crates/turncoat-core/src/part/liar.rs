@@ -57,11 +57,7 @@ impl<'a> Seen<'a> {
         self.find(true, wanted)
     }
 
-    fn find<T: Clone + 'static>(
-        self,
-        oldest_first: bool,
-        mut wanted: impl FnMut(&T) -> bool,
-    ) -> Option<T> {
+    fn find<T: Clone + 'static>(self, oldest_first: bool, mut wanted: impl FnMut(&T) -> bool) -> Option<T> {
         let mut found = None;
         self.0?.look(oldest_first, &mut |part| {
             found = part.downcast_ref::<T>().filter(|part| wanted(part)).cloned();

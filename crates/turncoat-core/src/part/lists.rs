@@ -205,7 +205,9 @@ impl<T: Part> Part for Vec<T> {
     }
     fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
         if depth.is_more_than_plain() {
-            for (step, operator) in [(CLEAR, ".clear"), (DROP_FIRST, ".drop-first"), (DROP_LAST, ".drop-last")] {
+            for (step, operator) in
+                [(CLEAR, ".clear"), (DROP_FIRST, ".drop-first"), (DROP_LAST, ".drop-last")]
+            {
                 craft_row(found, path, operator, place, step);
             }
         }

@@ -271,6 +271,14 @@ pub trait Part: Clone + 'static {
         signed.edit(keys, |body| body.substitute(old, new, keys))
     }
 
+    /// Whether a liar could have said something of this type in its own name: see [`Part::own`].
+    const OWN: bool = false;
+
+    /// What a liar says in its own name in the place of `present`, where that may be anybody's.
+    fn own(_present: &Signed<Self>, _liar: &Liar<'_>) -> Option<Signed<Self>> {
+        None
+    }
+
     /// A genuine signed part of this type, other than `present`, from the pools of the run.
     fn another(_present: &Signed<Self>, _liar: &mut Liar<'_>) -> Option<Signed<Self>> {
         None

@@ -84,6 +84,9 @@ impl<T: Part + PartialEq> Part for Signed<T> {
             craft_row(found, path, "=older", place, OLDER);
             craft_row(found, path, "=other", place, OTHER);
         }
+        if nested && T::OWN {
+            craft_row(found, path, "=own", place, OWN);
+        }
         // Of what is signed in a list, a liar edits what is its own, wherever that stands.
         if !depth.one {
             place.push(INSIDE);
@@ -102,10 +105,10 @@ impl<T: Part + PartialEq> Part for Signed<T> {
             [OTHER] => T::another(self, liar).or_else(|| {
                 let rank = Rank::of::<T>();
                 let own = rank.rank(&**self);
-                liar.seen.last(|other: &Self| {
-                    other.valid() && **other != **self && rank.rank(&**other) == own
-                })
+                liar.seen
+                    .last(|other: &Self| other.valid() && **other != **self && rank.rank(&**other) == own)
             }),
+            [OWN] => T::own(self, liar),
             [INSIDE, rest @ ..] if self.valid() && liar.keys.contains(self.signer()) => {
                 return self.edit(liar.keys, |body| body.craft(rest, earlier.map(|e| &**e), liar));
             }
@@ -122,6 +125,7 @@ impl<T: Part + PartialEq> Part for Signed<T> {
 const INSIDE: u8 = 0;
 const OLDER: u8 = 1;
 const OTHER: u8 = 2;
+const OWN: u8 = 3;
 
 impl<T: Part + PartialEq> Part for Cert<T> {
     fn mutations(_: Depth, path: &str, table: &mut Vec<Mutation>) {

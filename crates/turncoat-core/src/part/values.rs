@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use super::{
-    Craft, Depth, Liar, Mutation, Number, Part, Place, Scope, craft_row, no_field, parse, row, set,
-};
+use super::{Craft, Depth, Liar, Mutation, Number, Part, Place, Scope, craft_row, no_field, parse, row, set};
 use crate::client::{Op, Request};
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};

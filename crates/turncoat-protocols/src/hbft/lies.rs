@@ -360,7 +360,8 @@ mod tests {
 
     /// The numbers of a history after an edit.
     fn numbers(before: &[u32], edit: Edit) -> (bool, Vec<u32>) {
-        let mut liar = Liar { keys: NodeSet::EMPTY, rng: Rng::stream(1, 0), requests: &[], n: 4, seen: Seen::NOTHING };
+        let mut liar =
+            Liar { keys: NodeSet::EMPTY, rng: Rng::stream(1, 0), requests: &[], n: 4, seen: Seen::NOTHING };
         let mut list: Vec<Placed> = before.iter().map(|&n| Placed { seq: Slot(n), request: None }).collect();
         let changed = edited(&mut list, edit, &mut liar);
         (changed, list.iter().map(|placed| placed.seq.0).collect())

@@ -23,7 +23,9 @@ fn instead(id: &str, message: &str, row: &str) -> Scenario {
     let mut told: Vec<String> = Vec::new();
     for action in &scenario.scheduler.script {
         match action {
-            Action::Mutate(about, _, _) if format!("{}>* {} #{}", about.src, about.kind, about.nth) == message => {
+            Action::Mutate(about, _, _)
+                if format!("{}>* {} #{}", about.src, about.kind, about.nth) == message =>
+            {
                 let line = format!("mutate {about} {row}");
                 if !told.contains(&line) {
                     script.push(line.parse().unwrap_or_else(|error| panic!("{line}: {error}")));
@@ -78,7 +80,7 @@ fn another_value_with_its_id_and_its_polka_forks_tendermint_without_locks() {
     breaks::<tendermint::Msg>(
         "tendermint/forget-lock",
         "p2>* proposal #1",
-        "proposal.value.tx=other+id+valid-round",
+        "proposal.value.tx=own+id+valid-round",
     );
 }
 
@@ -132,11 +134,19 @@ fn crafted_lies_forge_nothing_and_replay() {
 fn the_crafted_lies_of_a_proposal_of_pbft_are_the_golden_ones() {
     let table = (entry("pbft").mutations)();
     let crafted = table.iter().filter(|(_, scope)| *scope == Scope::Crafted);
-    let rows: Vec<String> = crafted.map(|(name, _)| name).filter(|name| name.starts_with("pre-prepare")).collect();
-    assert_eq!(rows, [
-        "pre-prepare.rest=older",
-        "pre-prepare.request=none+digest",
-        "pre-prepare.request=earlier+digest",
-        "pre-prepare.request=older+digest",
-    ]);
+    let rows: Vec<String> =
+        crafted.map(|(name, _)| name).filter(|name| name.starts_with("pre-prepare")).collect();
+    assert_eq!(
+        rows,
+        [
+            "pre-prepare.rest=older",
+            "pre-prepare.request=older",
+            "pre-prepare.request=other",
+            "pre-prepare.request=own",
+            "pre-prepare.request=none+digest",
+            "pre-prepare.request=earlier+digest",
+            "pre-prepare.request=older+digest",
+            "pre-prepare.request=own+digest",
+        ]
+    );
 }

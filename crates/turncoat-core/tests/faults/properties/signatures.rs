@@ -122,20 +122,18 @@ fn lies_inside_signatures_are_told() {
         let got = |sim: &Sim<Relay>| format!("{:?}", sim.replica(Seat(2)).unwrap().got);
         got(&truth) != got(&lie)
     };
-    for name in
-        [
-            "own.no+1",
-            "passed.no+1",
-            "bundle.notes.first.forge",
-            "bundle.cert.forge",
-            "nested.bundle.forge",
-            // Crafted: with their number, made of votes seen, exchanged for what their signers have said before.
-            "bundle.notes.drop-last+no",
-            "bundle.cert=gathered",
-            "bundle.cert.double",
-            "bundle.notes.each=older",
-        ]
-    {
+    for name in [
+        "own.no+1",
+        "passed.no+1",
+        "bundle.notes.first.forge",
+        "bundle.cert.forge",
+        "nested.bundle.forge",
+        // Crafted: with their number, made of votes seen, exchanged for what their signers have said before.
+        "bundle.notes.drop-last+no",
+        "bundle.cert=gathered",
+        "bundle.cert.double",
+        "bundle.notes.each=older",
+    ] {
         assert!(told(name), "{name}");
     }
 }
