@@ -211,7 +211,9 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
             };
             ("mutations", entries.iter().flat_map(of).collect())
         }
-        What::Mutations => ("mutations", lies(entry("mutations")?).into_iter().map(Item::mutation).collect()),
+        What::Mutations => {
+            ("mutations", lies(&entry("mutations")?).into_iter().map(Item::mutation).collect())
+        }
         What::Flags => {
             let flags = entry("flags")?.flags;
             ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about)).collect())

@@ -110,8 +110,8 @@ impl<P: Protocol> Audit<'_, P> {
         let Some((liar, lie)) = lie else { return false };
         let said = self.said.get_or_insert_with(|| {
             let mut said = BTreeSet::new();
-            let submitted = sim.io.ledger.submitted().iter().map(|request| json(request));
-            let messages = sim.slab.newest_first().map(|message| json(message));
+            let submitted = sim.io.ledger.submitted().iter().map(json);
+            let messages = sim.slab.newest_first().map(json);
             submitted.chain(messages).for_each(|value| statements(&value, &mut said));
             said
         });
