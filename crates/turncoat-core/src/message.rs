@@ -111,16 +111,19 @@ impl MutationTable {
         &self.rows(kind)[..self.plain[usize::from(kind)]]
     }
 
-    /// Applies one row to a message; `earlier` are messages of the same kind, newest first.
+    /// Applies one row of a kind to a message; `earlier` are messages of the same kind, newest first. The message may be of
+    /// another kind: an earlier lie has passed it off as one. A crafted row knows only its own.
     pub(crate) fn apply<'a, M: Message>(
         &self,
+        kind: u8,
         message: &M,
         row: u16,
         earlier: impl Iterator<Item = &'a M>,
         liar: &mut Liar<'_>,
     ) -> Option<M> {
-        match &self.rows(message.kind())[usize::from(row)].crafted {
+        match &self.rows(kind)[usize::from(row)].crafted {
             None => apply(message, row, earlier, liar),
+            Some(_) if message.kind() != kind => None,
             Some((place, recalls)) => {
                 let most = if *recalls { CANDIDATES } else { 0 };
                 craft(message, place, earlier.take(most), liar)

@@ -124,7 +124,7 @@ impl<P: Protocol> Sim<P> {
         };
         let told = match lie {
             Lie::Omit => Told::Omitted,
-            Lie::Mutate(row) => match self.mutated(src, payload, row, seed) {
+            Lie::Mutate(row) => match self.mutated(src, payload, (kind, row), seed) {
                 Some(lie) => Told::Changed(self.exchange(payload, lie)),
                 None => Told::Same,
             },
@@ -148,8 +148,14 @@ impl<P: Protocol> Sim<P> {
         if byzantine { Ok(()) } else { Err(Rejected::Honest(self.io.seats.name(src))) }
     }
 
-    /// What a message says after a row of the table, if it changes anything.
-    pub(super) fn mutated(&self, src: Seat, payload: u32, row: u16, seed: u64) -> Option<P::Msg> {
+    /// What a message says after a row of a kind's table, if it changes anything.
+    pub(super) fn mutated(
+        &self,
+        src: Seat,
+        payload: u32,
+        (row_kind, row): (u8, u16),
+        seed: u64,
+    ) -> Option<P::Msg> {
         let msg = self.slab.get(payload);
         let kind = msg.kind();
         let mut liar = Liar {
@@ -160,7 +166,7 @@ impl<P: Protocol> Sim<P> {
             seen: Seen::of(&self.slab),
         };
         let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
-        self.table.apply(msg, row, earlier, &mut liar)
+        self.table.apply(row_kind, msg, row, earlier, &mut liar)
     }
 
     /// What a message says after its sender has set a field of it by hand.

@@ -140,13 +140,13 @@ impl<P: Protocol> Sim<P> {
         for _ in 0..1 + rng.below(3) {
             let earlier =
                 heard[usize::from(kind)].iter().rev().take(8).map(|&payload| self.slab.get(payload));
-            lie = self.table.apply(&lie, rng.index(rows) as u16, earlier, &mut liar).unwrap_or(lie);
+            lie = self.table.apply(kind, &lie, rng.index(rows) as u16, earlier, &mut liar).unwrap_or(lie);
         }
         let crafted = self.table.plain(kind).len()..self.table.rows(kind).len();
         if !crafted.is_empty() && craft.chance(CRAFTED) {
             let row = crafted.start + craft.index(crafted.len());
             let earlier = heard[usize::from(kind)].iter().rev().map(|&payload| self.slab.get(payload));
-            lie = self.table.apply(&lie, row as u16, earlier, &mut liar).unwrap_or(lie);
+            lie = self.table.apply(kind, &lie, row as u16, earlier, &mut liar).unwrap_or(lie);
         }
         Some(lie)
     }

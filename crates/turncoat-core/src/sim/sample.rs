@@ -47,7 +47,7 @@ impl<P: Protocol> Sim<P> {
                 kind.unfaithful = kind.unfaithful.take().or_else(|| unfaithful(*msg));
                 for (row, changed) in kind.changed.iter_mut().enumerate().filter(|(_, changed)| !**changed) {
                     *changed = if row < plain {
-                        self.table.apply(*msg, row as u16, last.iter().copied(), &mut liar).is_some()
+                        self.table.apply(number, *msg, row as u16, last.iter().copied(), &mut liar).is_some()
                     } else {
                         i < CRAFTED && audit.crafts(msg, row as u16, last)
                     };
@@ -105,7 +105,7 @@ impl<P: Protocol> Audit<'_, P> {
                 n: sim.cluster.n,
                 seen: Seen::of(&sim.slab),
             };
-            Some((node, sim.table.apply(msg, row, earlier.iter().copied(), &mut liar)?))
+            Some((node, sim.table.apply(msg.kind(), msg, row, earlier.iter().copied(), &mut liar)?))
         });
         let Some((liar, lie)) = lie else { return false };
         let said = self.said.get_or_insert_with(|| {

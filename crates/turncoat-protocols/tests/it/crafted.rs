@@ -84,6 +84,28 @@ fn another_value_with_its_id_and_its_polka_forks_tendermint_without_locks() {
     );
 }
 
+/// A message that a lie has passed off as one of another kind is told no crafted lies of either: rows keep their meaning.
+#[test]
+fn crafted_lies_are_about_messages_of_their_own_kind() {
+    let lies = |rows: &[&str]| {
+        let fault = |row: &&str| format!("[[adversary.faults]]\nfrom = ['p0']\nmutate = '{row}'\n");
+        let faults: String = rows.iter().map(fault).collect();
+        let text = format!(
+            "schema = 1\nprotocol.name = 'hotstuff'\nadversary = {{ byzantine = ['p0'], compose = true }}\n{faults}"
+        );
+        run(&Scenario::parse(&text).expect("a scenario")).fingerprint
+    };
+    let later = lies(&["pre-commit.as-decide"]);
+    let table = MutationTable::of::<hotstuff::basic::Msg>();
+    let rows =
+        table.iter().filter(|(name, scope)| name.starts_with("pre-commit") && *scope == Scope::Crafted);
+    let rows: Vec<String> = rows.map(|(name, _)| name).collect();
+    assert!(rows.len() > 5);
+    for row in rows {
+        assert_eq!(lies(&["pre-commit.as-decide", &row]), later, "{row}");
+    }
+}
+
 /// A scenario of a protocol with one liar, who tells crafted lies of a seed all the time.
 fn with_liar(entry: &Entry, seed: u64) -> Scenario {
     let base = entry.scenario();
