@@ -90,9 +90,7 @@ fn crafted_lies_are_about_messages_of_their_own_kind() {
     let lies = |rows: &[&str]| {
         let fault = |row: &&str| format!("[[adversary.faults]]\nfrom = ['p0']\nmutate = '{row}'\n");
         let faults: String = rows.iter().map(fault).collect();
-        let text = format!(
-            "schema = 1\nprotocol.name = 'hotstuff'\nadversary = {{ byzantine = ['p0'], compose = true }}\n{faults}"
-        );
+        let text = format!("schema = 1\nprotocol.name = 'hotstuff'\nadversary.byzantine = ['p0']\n{faults}");
         run(&Scenario::parse(&text).expect("a scenario")).fingerprint
     };
     let later = lies(&["pre-commit.as-decide"]);
