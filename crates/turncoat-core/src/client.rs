@@ -164,6 +164,13 @@ impl Part for Request {
         }
         found
     }
+    const OWN: bool = true;
+    /// Where replicas propose values of their own, a liar has more than one.
+    fn own(present: &Signed<Self>, liar: &Liar<'_>) -> Option<Signed<Self>> {
+        let client = liar.keys.iter().next().filter(|_| !present.client.is_client())?;
+        let op = Op::new(&format!("{}-own", present.op));
+        Some(liar.sign(client, Self { client, op, ..**present }))
+    }
     fn another(present: &Signed<Self>, liar: &mut Liar<'_>) -> Option<Signed<Self>> {
         liar.another_request(Some(present))
     }

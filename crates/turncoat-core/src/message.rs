@@ -1,11 +1,13 @@
 //! Messages as the kernel sees them: a kind, a round, a slot, and a table of lies.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::flags::Flag;
 use crate::ids::{Slot, View};
-use crate::part::{Depth, Liar, Mutation, Number, Part, Scope};
+use crate::part::{Craft, Depth, Liar, Mutation, Number, Part, Scope};
 use crate::scenario::{ScenarioError, invalid};
 
 /// The round of a message: which view, which slot, which phase of the protocol. Ordered in that order.
@@ -55,6 +57,8 @@ pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
     fn mutations_of(kind: u8, table: &mut Vec<Mutation>);
     /// Appends the numbers in messages of `kind`.
     fn numbers_of(kind: u8, found: &mut Vec<Number>);
+    /// Appends the crafted rows of `kind`.
+    fn crafts_of(kind: u8, found: &mut Vec<Craft>);
 }
 
 /// All that can be done to each kind of a protocol's messages, by name.
@@ -63,6 +67,8 @@ pub trait Message: Part + PartialEq + Serialize + DeserializeOwned + 'static {
 #[derive(Debug, Default)]
 pub struct MutationTable {
     kinds: Vec<Vec<Mutation>>,
+    /// How many rows of each kind come before the crafted ones.
+    plain: Vec<usize>,
     names: &'static [&'static str],
     flags: &'static [Flag],
 }
@@ -79,14 +85,22 @@ pub enum Lie {
 impl MutationTable {
     /// The table of `M`.
     pub fn of<M: Message>() -> Self {
-        let kinds = (0..M::KINDS.len() as u8)
-            .map(|kind| {
-                let mut rows = Vec::new();
-                M::mutations_of(kind, &mut rows);
-                rows
-            })
-            .collect();
-        Self { kinds, names: M::KINDS, flags: &[] }
+        let mut table = Self { kinds: Vec::new(), plain: Vec::new(), names: M::KINDS, flags: &[] };
+        for kind in 0..M::KINDS.len() as u8 {
+            let (mut rows, mut crafts) = (Vec::new(), Vec::new());
+            M::mutations_of(kind, &mut rows);
+            M::crafts_of(kind, &mut crafts);
+            table.plain.push(rows.len());
+            // A lie that a protocol tells in its own words keeps its name.
+            let mut names: BTreeSet<String> = rows.iter().map(|row| row.name.clone()).collect();
+            crafts.retain(|craft| names.insert(craft.name.clone()));
+            rows.extend(crafts.into_iter().map(|Craft { name, place, recalls }| {
+                let crafted = Some((place, recalls));
+                Mutation { name, scope: Scope::Crafted, crafted }
+            }));
+            table.kinds.push(rows);
+        }
+        table
     }
 
     /// With the bug flags that a liar's code may run with.
@@ -100,9 +114,34 @@ impl MutationTable {
         self.flags
     }
 
-    /// The rows of a kind, `omit` excluded.
+    /// The rows of a kind, `omit` excluded; the crafted ones come last.
     pub fn rows(&self, kind: u8) -> &[Mutation] {
         &self.kinds[usize::from(kind)]
+    }
+
+    /// The rows of a kind that change one field, or that a protocol has in its own words.
+    pub(crate) fn plain(&self, kind: u8) -> &[Mutation] {
+        &self.rows(kind)[..self.plain[usize::from(kind)]]
+    }
+
+    /// Applies one row of a kind to a message; `earlier` are messages of the same kind, newest first. The message may be of
+    /// another kind: an earlier lie has passed it off as one. A crafted row knows only its own.
+    pub(crate) fn apply<'a, M: Message>(
+        &self,
+        kind: u8,
+        message: &M,
+        row: u16,
+        earlier: impl Iterator<Item = &'a M>,
+        liar: &mut Liar<'_>,
+    ) -> Option<M> {
+        match &self.rows(kind)[usize::from(row)].crafted {
+            None => apply(message, row, earlier, liar),
+            Some(_) if message.kind() != kind => None,
+            Some((place, recalls)) => {
+                let most = if *recalls { CANDIDATES } else { 0 };
+                craft(message, place, earlier.take(most), liar)
+            }
+        }
     }
 
     /// The names of the kinds.
@@ -149,15 +188,21 @@ impl MutationTable {
     }
 
     /// The lies of a name, each with its kind: `prepare.view+1` is one, though it may be the first part of another's name;
-    /// `prepare.view` is all of that field, `omit` is all omissions.
+    /// `prepare.view` is all of that field, `omit` is all omissions. Crafted lies have to be named in full.
     pub fn find(&self, name: &str) -> Vec<(u8, Lie)> {
+        self.find_within(name, Scope::Any)
+    }
+
+    /// The same, with the crafted lies of a field if the scope has them.
+    fn find_within(&self, name: &str, scope: Scope) -> Vec<(u8, Lie)> {
         let mut found = Vec::new();
         for (kind, rows) in self.kinds.iter().enumerate() {
             for (i, row) in rows.iter().enumerate() {
                 if row.name == name {
                     return vec![(kind as u8, Lie::Mutate(i as u16))];
                 }
-                let rest = row.name.strip_prefix(name);
+                let asked = row.scope != Scope::Crafted || scope >= Scope::Crafted;
+                let rest = row.name.strip_prefix(name).filter(|_| asked);
                 if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '=', '+', '-', '~'])) {
                     found.push((kind as u8, Lie::Mutate(i as u16)));
                 }
@@ -172,12 +217,19 @@ impl MutationTable {
 
     /// [`MutationTable::find`], where a name that finds nothing is a mistake.
     pub(crate) fn known(&self, name: &str) -> Result<Vec<(u8, Lie)>, ScenarioError> {
-        let rows = self.find(name);
+        self.known_within(name, Scope::Any)
+    }
+
+    fn known_within(&self, name: &str, scope: Scope) -> Result<Vec<(u8, Lie)>, ScenarioError> {
+        let rows = self.find_within(name, scope);
         if !rows.is_empty() {
             return Ok(rows);
         }
         let kind = name.split('.').next().unwrap_or(name);
-        let near: Vec<String> = self.iter().map(|(n, _)| n).filter(|n| n.starts_with(kind)).collect();
+        let plain = |&(ref near, near_scope): &(String, Scope)| {
+            near.starts_with(kind) && (near_scope != Scope::Crafted || scope >= Scope::Crafted)
+        };
+        let near: Vec<String> = self.iter().filter(plain).map(|(near, _)| near).collect();
         let hint = if near.is_empty() { self.names.join(", ") } else { near.join(", ") };
         Err(invalid(format!("no mutation `{name}`; there are: {hint}")))
     }
@@ -186,8 +238,8 @@ impl MutationTable {
     pub(crate) fn listed(&self, names: &[String], scope: Scope) -> Result<Vec<Vec<Lie>>, ScenarioError> {
         let mut by_kind = vec![Vec::new(); self.kinds.len()];
         for name in names {
-            let in_full = |kind, lie| self.scope(kind, lie) == Scope::Named && self.name(kind, lie) == *name;
-            let mut rows = self.known(name)?;
+            let in_full = |kind, lie| self.scope(kind, lie) > Scope::Any && self.name(kind, lie) == *name;
+            let mut rows = self.known_within(name, scope)?;
             rows.retain(|&(kind, lie)| self.scope(kind, lie) <= scope || in_full(kind, lie));
             if rows.is_empty() {
                 return Err(invalid(format!("`{name}` is not a mutation of this scope")));
@@ -217,6 +269,23 @@ pub fn apply<'a, M: Message>(
     }
     None
 }
+
+/// Applies a crafted row to a message.
+fn craft<'a, M: Message>(
+    message: &M,
+    place: &[u8],
+    earlier: impl Iterator<Item = &'a M>,
+    liar: &mut Liar<'_>,
+) -> Option<M> {
+    let mut told = |earlier: Option<&M>| {
+        let mut lie = message.clone();
+        (lie.craft(place, earlier, liar) && lie != *message).then_some(lie)
+    };
+    told(None).or_else(|| { earlier }.find_map(|earlier| told(Some(earlier))))
+}
+
+/// How many earlier messages a crafted lie looks at for one that it can use.
+const CANDIDATES: usize = 16;
 
 /// A mutation that changes several fields; see `#[message(specials = ...)]`.
 pub struct Special<M: 'static> {
@@ -279,7 +348,7 @@ impl<M> Special<M> {
 pub fn special_rows<M: Message>(kind: u8, specials: &[Special<M>], table: &mut Vec<Mutation>) {
     let kind = M::KINDS[usize::from(kind)];
     for special in specials.iter().filter(|special| special.kind == kind) {
-        table.push(Mutation { name: format!("{kind}{}", special.name), scope: special.scope });
+        table.push(Mutation { name: format!("{kind}{}", special.name), scope: special.scope, crafted: None });
     }
 }
 

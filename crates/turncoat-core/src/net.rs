@@ -1,8 +1,11 @@
 //! What is in flight: headers apart from payloads, timers by key.
 
+use std::any::Any;
+
 use smallvec::SmallVec;
 
 use crate::ids::{Seat, Time};
+use crate::part::{Part, Past};
 
 /// A message copy in flight: what schedulers see. The payload is shared by the copies of one broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +101,19 @@ impl<M> Slab<M> {
     /// All payloads, newest first; meaningful with `keep` only.
     pub(crate) fn newest_first(&self) -> impl Iterator<Item = &M> {
         self.entries.iter().rev().map(|(message, _)| message)
+    }
+}
+
+/// The most messages that a liar remembers, from the end and from the beginning of a run.
+const LATEST: usize = 256;
+const FIRST: usize = 64;
+
+impl<M: Part> Past for Slab<M> {
+    fn look(&self, oldest_first: bool, enough: &mut dyn FnMut(&dyn Any) -> bool) {
+        let _ = match oldest_first {
+            true => self.entries.iter().take(FIRST).any(|(message, _)| message.look(enough)),
+            false => self.newest_first().take(LATEST).any(|message| message.look(enough)),
+        };
     }
 }
 

@@ -16,7 +16,7 @@ pub use crate::hash::Digest;
 pub use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 pub use crate::message::{Message, RoundKey, Special};
 pub use crate::node::{About, ClientWork, Cluster, Context, Node, Protocol, State, Vitals, Waiting};
-pub use crate::part::{Liar, Part, Scope};
+pub use crate::part::{Liar, Part, Scope, Seen};
 pub use crate::runner::Entry;
 pub use crate::service::{Clients, History, Register};
 pub use crate::sign::{Cert, Signed, Signer};

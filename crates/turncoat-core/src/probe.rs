@@ -14,6 +14,8 @@ pub struct Samples {
     pub wrong: BTreeSet<String>,
     /// What nodes cannot do, and need not, each thing once.
     pub unable: BTreeSet<String>,
+    /// Crafted lies that forged a signature or could not be read back, each thing once: there must be none.
+    pub forged: BTreeSet<String>,
     /// The hashes of the states at the end of the last run, where nodes show them.
     pub states: Vec<(SeatName, u64)>,
 }

@@ -21,6 +21,9 @@
 //!     view: View,
 //!     seq: Slot,
 //!     #[part(skip)] padding: u64,                            // no liar touches it
+//!     #[part(follows = digest(request))]                     // what it has to be for the others to fit;
+//!     digest: Digest,                                        // a crafted lie about `request` changes both
+//!     request: Signed<Request>,
 //! }
 //! ```
 //!
@@ -32,7 +35,7 @@
 mod test;
 
 use proc_macro_crate::{FoundCrate, crate_name};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{
@@ -68,6 +71,8 @@ struct Member {
     label: String,
     about: String,
     skip: bool,
+    /// What it has to be for the others to fit.
+    follows: Option<Expr>,
     ty: syn::Type,
 }
 
@@ -91,15 +96,72 @@ fn member(field: &Field, index: usize, lone: bool) -> Result<Member> {
         label: name.unwrap_or_default(),
         about: about(&field.attrs),
         skip: false,
+        follows: None,
         ty: field.ty.clone(),
     };
     for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("part")) {
         attr.parse_nested_meta(|meta| {
-            member.skip = meta.path.is_ident("skip");
-            if member.skip { Ok(()) } else { Err(meta.error("expected `skip`")) }
+            if meta.path.is_ident("follows") {
+                member.follows = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("skip") {
+                member.skip = true;
+            } else {
+                return Err(meta.error("expected `skip` or `follows = ..`"));
+            }
+            Ok(())
         })?;
     }
     Ok(member)
+}
+
+impl Member {
+    /// Whether it follows from this other field.
+    fn follows_from(&self, other: &Self) -> bool {
+        let mentions = |expr: &Expr| mentions(quote!(#expr), &other.binding);
+        other.binding != self.binding && self.follows.as_ref().is_some_and(mentions)
+    }
+
+    /// Whether its type is called `View`.
+    fn is_view(&self) -> bool {
+        matches!(&self.ty, syn::Type::Path(ty) if ty.path.segments.last().is_some_and(|last| last.ident == "View"))
+    }
+}
+
+/// Whether a name occurs in some code, other than as a field or method of something.
+fn mentions(code: TokenStream, name: &Ident) -> bool {
+    let mut after_dot = false;
+    code.into_iter().any(|token| {
+        let member =
+            std::mem::replace(&mut after_dot, matches!(&token, TokenTree::Punct(p) if p.as_char() == '.'));
+        match token {
+            TokenTree::Ident(ident) => ident == *name && !member,
+            TokenTree::Group(group) => mentions(group.stream(), name),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        }
+    })
+}
+
+/// The fields that follow from one, directly or through others, each after those that it follows from.
+fn followers<'a>(members: &'a [Member], source: &Member) -> Vec<&'a Member> {
+    let mut all: Vec<&Member> = Vec::new();
+    loop {
+        let known = all.len();
+        for member in members.iter().filter(|m| m.binding != source.binding) {
+            let from = member.follows_from(source) || all.iter().any(|other| member.follows_from(other));
+            if from && all.iter().all(|other| other.binding != member.binding) {
+                all.push(member);
+            }
+        }
+        if all.len() == known {
+            break;
+        }
+    }
+    let mut ordered: Vec<&Member> = Vec::new();
+    while !all.is_empty() {
+        let free = all.iter().position(|m| !all.iter().any(|other| m.follows_from(other)));
+        ordered.push(all.remove(free.unwrap_or(0)));
+    }
+    ordered
 }
 
 /// The first line of the documentation, as a part of a sentence.
@@ -145,6 +207,80 @@ struct Bodies {
     number: TokenStream,
     requests: TokenStream,
     substitute: TokenStream,
+    crafts: TokenStream,
+    craft: TokenStream,
+    look: TokenStream,
+}
+
+/// The bodies of `Part::crafts` and `Part::craft`.
+fn crafted(members: &[Member]) -> (TokenStream, TokenStream) {
+    let views = members.iter().filter(|m| m.is_view()).count();
+    let rest: Vec<&Member> = members.iter().filter(|m| !m.is_view()).collect();
+    let [mut rows, mut arms] = [const { Vec::new() }; 2];
+    for (i, m) in members.iter().enumerate().filter(|(_, m)| !m.skip) {
+        let (name, ty, path, i) = (&m.binding, &m.ty, &m.path, i as u8);
+        let earlier = format_ident!("earlier_{name}");
+        if path.is_empty() {
+            let inside = if m.label.is_empty() { quote!(depth) } else { quote!(depth.field()) };
+            rows.push(quote! { return <#ty as Part>::crafts(#inside, path, place, found); });
+            arms.push(quote! { return <#ty as Part>::craft(#name, craft_at, #earlier, liar); });
+            continue;
+        }
+        rows.push(quote! {
+            place.push(#i);
+            <#ty as Part>::crafts(depth.field(), &format!("{path}{}", #path), place, found);
+            place.pop();
+        });
+        let followers = followers(members, m);
+        let suffix: String = followers.iter().map(|m| m.path.replacen('.', "+", 1)).collect();
+        if !followers.is_empty() {
+            rows.push(quote! {
+                let known = found.len();
+                place.push(#i | FOLLOW);
+                <#ty as Part>::crafts(depth.field().followed(), &format!("{path}{}", #path), place, found);
+                place.pop();
+                with_followers(&mut found[known..], #suffix);
+            });
+        }
+        let all = members.iter().map(|m| &m.binding);
+        let settled = followers.iter().map(|follower| {
+            let (name, ty, expr) = (&follower.binding, &follower.ty, &follower.follows);
+            let all = all.clone();
+            quote! {
+                let fitting: Option<#ty> = {
+                    #(let #all = &*#all;)*
+                    ::core::convert::Into::into(#expr)
+                };
+                if let Some(fitting) = fitting { *#name = fitting; }
+            }
+        });
+        arms.push(quote! {
+            if let [craft_step, craft_rest @ ..] = craft_at {
+                if craft_step & !FOLLOW == #i {
+                let changed = <#ty as Part>::craft(#name, craft_rest, #earlier, liar);
+                if changed && craft_step & FOLLOW != 0 { #(#settled)* }
+                return changed;
+                }
+            }
+        });
+    }
+    if views > 0 && !rest.is_empty() {
+        let names: Vec<&Ident> = rest.iter().map(|m| &m.binding).collect();
+        let earlier: Vec<Ident> = names.iter().map(|name| format_ident!("earlier_{name}")).collect();
+        rows.insert(
+            0,
+            quote! {
+                if depth.is_body() { craft_row(found, path, ".rest=older", place, REST); }
+            },
+        );
+        arms.push(quote! {
+            if let ([REST], #(Some(#earlier)),*) = (craft_at, #(#earlier),*) {
+                #(#names.clone_from(#earlier);)*
+                return true;
+            }
+        });
+    }
+    (quote! { #(#rows)* }, quote! { #(#arms)* })
 }
 
 fn bodies(members: &[Member]) -> Bodies {
@@ -199,7 +335,15 @@ fn bodies(members: &[Member]) -> Bodies {
         let own = (!about.is_empty() && about != label).then(|| quote!(found.push((#label, #about));));
         quote! { #own <#ty as Part>::letters(found); }
     });
+    let looked = members.iter().map(|m| {
+        let (name, ty) = (&m.binding, &m.ty);
+        quote!(<#ty as Part>::look(#name, seen_enough))
+    });
+    let (crafts, craft) = crafted(members);
     Bodies {
+        crafts,
+        craft,
+        look: quote! { false #(|| #looked)* },
         rows: quote! { #(<#types as Part>::mutations(depth, &format!("{path}{}", #paths), table);)* },
         count: quote! { 0 #(+ <#types as Part>::count(depth))* },
         mutate: quote! {
@@ -261,7 +405,9 @@ fn imports() -> TokenStream {
     let kernel = kernel();
     quote! {
         #[allow(unused_imports)]
-        use #kernel::part::{Change, Depth, Letter, Liar, Mutation, Part, below, no_field};
+        use #kernel::part::{
+            Change, Craft, Depth, FOLLOW, Letter, Liar, Mutation, Part, REST, below, craft_row, no_field, with_followers,
+        };
         #[allow(unused_imports)]
         use #kernel::{client::Request, ids::{NodeSet, Slot}, message::{Message, RoundKey}, sign::Signed};
     }
@@ -299,9 +445,16 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
         number,
         requests,
         substitute,
+        crafts,
+        craft,
+        look,
     } = bodies(&members);
     let (own, other) = (pattern(&data.fields, &members, ""), pattern(&data.fields, &members, "earlier_"));
     let earlier: Vec<Ident> = members.iter().map(|m| format_ident!("earlier_{}", m.binding)).collect();
+    // Expressions may ask what was there before the edit.
+    let asks =
+        |m: &Member| m.follows.as_ref().is_some_and(|expr| mentions(quote!(#expr), &format_ident!("before")));
+    let before = if members.iter().any(asks) { quote!(let before = &self.clone();) } else { quote!() };
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let (imports, kernel) = (imports(), kernel());
@@ -358,6 +511,25 @@ fn part(input: &DeriveInput) -> Result<TokenStream> {
                     let mut changed = false;
                     #substitute
                     changed
+                }
+                fn crafts(
+                    depth: Depth, path: &str, place: &mut #kernel::part::Place, found: &mut Vec<Craft>,
+                ) {
+                    #crafts
+                }
+                fn craft(&mut self, craft_at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+                    #before
+                    let Self #own = self;
+                    let (#(#earlier,)*) = match earlier {
+                        Some(Self #other) => (#(Some(#earlier),)*),
+                        None => Default::default(),
+                    };
+                    #craft
+                    false
+                }
+                fn look(&self, seen_enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
+                    let Self #own = self;
+                    seen_enough(self) || #look
                 }
             }
         };
@@ -425,6 +597,7 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
     let [mut mutate_arms, mut describe_arms, mut change_arms, mut request_arms, mut substitute_arms] =
         [const { Vec::new() }; 5];
     let [mut field_arms, mut edit_arms, mut numbers_arms, mut number_arms] = [const { Vec::new() }; 4];
+    let [mut crafts_arms, mut craft_arms, mut look_arms] = [const { Vec::new() }; 3];
     for (i, variant) in data.variants.iter().enumerate() {
         let (name, index, kind) = (&variant.ident, i as u8, kebab(&variant.ident.to_string()));
         let members = members(&variant.fields)?;
@@ -444,6 +617,9 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
             number,
             requests,
             substitute,
+            crafts,
+            craft,
+            look,
         } = bodies(&members);
         let round = round(&variant.attrs)?;
         let slot = round.slot.as_ref().map_or(quote!(None), |slot| quote!(Some(#slot)));
@@ -476,6 +652,15 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
         number_arms.push(quote!(Self::#name #own => { #number }));
         request_arms.push(quote!(Self::#name #own => { #requests }));
         substitute_arms.push(quote!(Self::#name #own => { #substitute }));
+        crafts_arms.push(quote!(#index => { let path = #kind; #crafts }));
+        craft_arms.push(quote!(Self::#name #own => {
+            let (#(#earlier,)*) = match earlier {
+                Some(Self::#name #other) => (#(Some(#earlier),)*),
+                _ => Default::default(),
+            };
+            #craft
+        }));
+        look_arms.push(quote!(Self::#name #own => #look,));
         kinds.push(kind);
         view_changes.push(round.view_change);
     }
@@ -510,10 +695,17 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                         _ => {}
                     }
                 }
+                fn crafts_of(kind: u8, found: &mut Vec<Craft>) {
+                    let (depth, place) = (Depth::default(), &mut #kernel::part::Place::new());
+                    match kind {
+                        #(#crafts_arms)*
+                        _ => {}
+                    }
+                }
             }
 
             #[automatically_derived]
-            #[allow(unused_variables, unused_mut, unused_assignments)]
+            #[allow(unused_variables, unused_mut, unused_assignments, clippy::needless_return)]
             impl Part for #name {
                 fn mutations(_: Depth, _: &str, table: &mut Vec<Mutation>) {
                     (0..Self::KINDS.len() as u8).for_each(|kind| Self::mutations_of(kind, table));
@@ -562,6 +754,14 @@ fn message(input: &DeriveInput) -> Result<TokenStream> {
                     match self { #(#substitute_arms)* }
                     changed
                 }
+                fn craft(&mut self, craft_at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+                    match self { #(#craft_arms)* }
+                    #[allow(unreachable_code)]
+                    false
+                }
+                fn look(&self, seen_enough: &mut dyn FnMut(&dyn ::std::any::Any) -> bool) -> bool {
+                    match self { #(#look_arms)* }
+                }
             }
         };
     })
@@ -585,7 +785,30 @@ fn kebab(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::{Member, followers, members, part};
+
+    /// Each after those that it follows from, whatever their order in the struct; fields of others do not count.
+    #[test]
+    fn what_follows_from_a_field_is_found_in_order() {
+        let block: syn::ItemStruct = syn::parse_str(
+            "struct Block {
+                #[part(follows = above(*parent))] height: Slot,
+                #[part(follows = justify.parent)] parent: Digest,
+                #[part(follows = other.justify)] alien: View,
+                justify: Qc,
+                other: Qc,
+            }",
+        )
+        .expect("a struct");
+        let members = members(&block.fields).expect("fields");
+        let from = |i: usize| {
+            let names = |m: &Member| m.binding.to_string();
+            followers(&members, &members[i]).into_iter().map(names).collect::<Vec<_>>()
+        };
+        assert_eq!(from(3), ["parent", "height"]);
+        assert_eq!((from(1), from(4)), (vec!["height".to_owned()], vec!["alien".to_owned()]));
+        assert!(from(0).is_empty());
+    }
 
     #[test]
     fn surplus_labels_are_an_error_beside_the_implementation() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use turncoat_core::ids::{NodeId, NodeSet};
 use turncoat_core::message::Lie;
 use turncoat_core::outcome::{End, Outcome};
+use turncoat_core::part::Scope;
 use turncoat_core::probe::{Kind, Nonsense, Samples};
 use turncoat_core::rng::run_seed;
 use turncoat_core::runner::Entry;
@@ -146,8 +147,11 @@ fn mutations(entry: &Entry, samples: &Samples) -> Answer {
     for (number, Kind { seen, changed, .. }) in samples.kinds.iter().enumerate() {
         let lie = |row: usize| Lie::Mutate(row as u16);
         let field = |row: usize| table.field(number as u8, lie(row));
-        rows += changed.len();
-        for row in (0..changed.len()).filter(|&row| !changed[row]) {
+        let crafted = |row: usize| table.scope(number as u8, lie(row)) == Scope::Crafted;
+        let plain = (0..changed.len()).filter(|&row| !crafted(row)).count();
+        rows += plain;
+        // A crafted lie needs what a run may never show, such as a second value.
+        for row in (0..changed.len()).filter(|&row| !changed[row] && !crafted(row)) {
             let changes = |other: usize| changed[other] && field(other) == field(row);
             match *seen < ENOUGH || (0..changed.len()).any(changes) {
                 true => idle.push(table.name(number as u8, lie(row))),
@@ -160,6 +164,7 @@ fn mutations(entry: &Entry, samples: &Samples) -> Answer {
         }
     }
     wrong.dedup();
+    wrong.extend(samples.forged.iter().cloned());
     Answer {
         name: "mutations",
         done: format!("{}, each tried until it changed a message", count(rows, "mutation", "mutations")),

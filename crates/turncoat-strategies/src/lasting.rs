@@ -35,7 +35,7 @@ pub(crate) const INFO: Info = Info {
         Param { name: "extras", default: "2", about: "maximum number of other faults" },
         STANCES,
         R,
-        Param { default: "any", ..SCOPE },
+        Param { default: "any", about: "how far a lie may go: small, any or crafted", ..SCOPE },
         SCHEDULE,
         CLIENTS,
         REQUESTS,

@@ -204,16 +204,15 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
             entries.dedup_by_key(|entry| entry.kinds);
             let of = |entry: &Entry| {
                 let name = entry.name;
-                let rows = (entry.mutations)();
-                rows.iter()
+                lies(entry)
+                    .into_iter()
                     .map(|(row, scope)| Item::mutation((format!("{name} {row}"), scope)))
                     .collect::<Vec<_>>()
             };
             ("mutations", entries.iter().flat_map(of).collect())
         }
         What::Mutations => {
-            let table = (entry("mutations")?.mutations)();
-            ("mutations", table.iter().map(Item::mutation).collect())
+            ("mutations", lies(&entry("mutations")?).into_iter().map(Item::mutation).collect())
         }
         What::Flags => {
             let flags = entry("flags")?.flags;
@@ -275,10 +274,18 @@ impl Item {
         let scope = match scope {
             Scope::Small => "small",
             Scope::Any => "any",
+            Scope::Crafted => "crafted",
             Scope::Named => "named",
         };
         Self { json: json!({ "name": name, "scope": scope }), ..Self::plain(&name, scope) }
     }
+}
+
+/// The lies of a protocol, the crafted ones last.
+fn lies(entry: &Entry) -> Vec<(String, Scope)> {
+    let mut lies: Vec<_> = (entry.mutations)().iter().collect();
+    lies.sort_by_key(|&(_, scope)| scope == Scope::Crafted);
+    lies
 }
 
 /// Names and what they are, in two columns.

@@ -1,10 +1,12 @@
 //! How something optional, a list, and what is behind a pointer can be changed.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    Change, Depth, Described, Letter, Liar, Mutation, Number, Part, Place, Scope, differ, no_field, row,
+    Change, Craft, Depth, Described, Letter, Liar, Mutation, Number, Part, Place, Scope, craft_row, differ,
+    no_field, row,
 };
 use crate::client::Request;
 use crate::ids::NodeSet;
@@ -69,7 +71,52 @@ impl<T: Part> Part for Option<T> {
     fn number(&self, at: &[u8]) -> Option<u64> {
         self.as_ref()?.number(at)
     }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        if depth.is_more_than_plain() {
+            craft_row(found, path, "=none", place, NONE);
+            craft_row(found, path, "=earlier", place, SEEN);
+        }
+        place.push(INSIDE);
+        T::crafts(depth, path, place, found);
+        place.pop();
+    }
+    fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        match (at, &mut *self) {
+            ([NONE], Some(_)) => {
+                *self = None;
+                true
+            }
+            ([SEEN], _) => match earlier.cloned().flatten() {
+                None => false,
+                seen => {
+                    *self = seen;
+                    true
+                }
+            },
+            ([INSIDE, rest @ ..], Some(part)) => part.craft(rest, earlier.and_then(Self::as_ref), liar),
+            _ => false,
+        }
+    }
+    fn look(&self, enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        self.as_ref().is_some_and(|part| part.look(enough))
+    }
 }
+
+/// The steps of something optional: into it, and its operators.
+const INSIDE: u8 = 0;
+const NONE: u8 = 1;
+const SEEN: u8 = 2;
+
+/// The steps of a list: into its entries, and its operators.
+const FIRST: u8 = 0;
+const LAST: u8 = 1;
+const EACH: u8 = 2;
+const DOUBLE: u8 = 3;
+const SWAP: u8 = 4;
+const EARLIER: u8 = 5;
+const CLEAR: u8 = 6;
+const DROP_FIRST: u8 = 7;
+const DROP_LAST: u8 = 8;
 
 /// The table descends one list level: the elements of a list inside a list cannot be named.
 impl<T: Part> Part for Vec<T> {
@@ -156,6 +203,53 @@ impl<T: Part> Part for Vec<T> {
             [_, rest @ ..] => self.last()?.number(rest),
         }
     }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        if depth.is_more_than_plain() {
+            for (step, operator) in
+                [(CLEAR, ".clear"), (DROP_FIRST, ".drop-first"), (DROP_LAST, ".drop-last")]
+            {
+                craft_row(found, path, operator, place, step);
+            }
+        }
+        for (step, operator) in [(DOUBLE, ".double"), (SWAP, ".swap"), (EARLIER, "=earlier")] {
+            craft_row(found, path, operator, place, step);
+        }
+        // Of lists inside lists all entries are changed alike.
+        let ends = [(FIRST, "first"), (LAST, "last")].into_iter().filter(|_| depth.list == 0);
+        for (step, entries) in ends.chain([(EACH, "each")]) {
+            place.push(step);
+            T::crafts(depth.entries(step == EACH), &format!("{path}.{entries}"), place, found);
+            place.pop();
+        }
+    }
+    fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        let Some((&step, rest)) = at.split_first() else { return false };
+        let Some(last) = self.len().checked_sub(1) else { return false };
+        match step {
+            FIRST => return self[0].craft(rest, earlier.and_then(|list| list.first()), liar),
+            LAST => return self[last].craft(rest, earlier.and_then(|list| list.last()), liar),
+            EACH => {
+                let parts = self.iter_mut().enumerate();
+                return parts.fold(false, |changed, (i, part)| {
+                    part.craft(rest, earlier.and_then(|list| list.get(i)), liar) | changed
+                });
+            }
+            DOUBLE if last > 0 => self[last] = self[0].clone(),
+            SWAP if last > 0 => self.swap(0, last),
+            EARLIER => match earlier {
+                Some(list) => self.clone_from(list),
+                None => return false,
+            },
+            CLEAR => self.clear(),
+            DROP_FIRST => drop(self.remove(0)),
+            DROP_LAST => drop(self.pop()),
+            _ => return false,
+        }
+        true
+    }
+    fn look(&self, enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        self.iter().any(|part| part.look(enough))
+    }
 }
 
 impl<T: Part> Part for Arc<T> {
@@ -194,5 +288,14 @@ impl<T: Part> Part for Arc<T> {
     }
     fn number(&self, at: &[u8]) -> Option<u64> {
         T::number(self, at)
+    }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        T::crafts(depth, path, place, found);
+    }
+    fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        Self::make_mut(self).craft(at, earlier.map(|e| &**e), liar)
+    }
+    fn look(&self, enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        T::look(self, enough)
     }
 }

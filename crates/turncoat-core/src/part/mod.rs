@@ -16,14 +16,19 @@
 //! | outermost [`Signed`] | those of its body: the liar signs again | |
 //! | [`Signed`] inside | `=earlier` (a genuine one seen in this run), `.forge` | |
 //! | [`Cert`] | `=earlier`, `.drop-signer`, `.repeat-signer`, `.forge` | |
+//!
+//! Behind those of each kind come the crafted ones, which change a field and what follows from it: see [`crafted`].
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-pub use self::liar::Liar;
+pub use self::crafted::{Craft, FOLLOW, REST, craft_row, with_followers};
+pub(crate) use self::liar::Past;
+pub use self::liar::{Liar, Seen};
 #[cfg(doc)]
 use crate::client::Op;
 use crate::client::Request;
@@ -36,6 +41,7 @@ use crate::ids::NodeSet;
 use crate::sign::Cert;
 use crate::sign::Signed;
 
+pub mod crafted;
 mod liar;
 mod lists;
 mod signed;
@@ -50,6 +56,8 @@ pub enum Scope {
     Small,
     /// Those and arbitrary values of the right shape.
     Any,
+    /// Those, and lies that fit together: an edit with all that follows from it ([`crafted`]). No strategy draws them by default.
+    Crafted,
     /// All of these, and those that somebody has to ask for by name: what a publication does and nobody else would.
     /// No file or parameter can say this.
     #[serde(skip)]
@@ -63,6 +71,8 @@ pub struct Mutation {
     pub name: String,
     /// The smallest scope that contains it.
     pub scope: Scope,
+    /// Of a crafted row: the way to what it changes, and whether it draws on an earlier message.
+    pub(crate) crafted: Option<(Place, bool)>,
 }
 
 /// A field that differs between a lie and the truth.
@@ -112,6 +122,12 @@ impl<T: Part> fmt::Display for Described<'_, T> {
 pub struct Depth {
     signed: u8,
     list: u8,
+    /// Inside a field of a body, rather than the body itself.
+    inner: bool,
+    /// Something follows from it.
+    fits: bool,
+    /// It is one entry of a list, rather than each.
+    one: bool,
 }
 
 impl Depth {
@@ -124,6 +140,28 @@ impl Depth {
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: self.list + 1, ..self }
+    }
+    /// In a field of a body.
+    #[must_use]
+    pub const fn field(self) -> Self {
+        Self { inner: true, ..self }
+    }
+    /// In something that other fields follow from.
+    #[must_use]
+    pub const fn followed(self) -> Self {
+        Self { fits: true, ..self }
+    }
+    /// In the entries of a list: one of them, or each.
+    const fn entries(self, each: bool) -> Self {
+        Self { one: !each, inner: true, ..self.list() }
+    }
+    /// Whether to drop it is more than the ordinary table has: something follows from it, or it is too deep for that table.
+    const fn is_more_than_plain(self) -> bool {
+        self.fits || self.signed > 1 || self.list > 0
+    }
+    /// Whether this is the body of a message, rather than a part of it.
+    pub const fn is_body(self) -> bool {
+        !self.inner
     }
 }
 
@@ -153,7 +191,7 @@ impl Depth {
     note = "instead of `usize` use `u32` or `u64`, instead of `u16` or `i32` use `u32` or `i64`, instead of an array or a set use `Vec`",
     note = "a struct of your own derives `Part`; what no liar should touch is marked `#[part(skip)]`, and is still a `Part`"
 )]
-pub trait Part: Clone {
+pub trait Part: Clone + 'static {
     /// Appends this part's rows to the mutation table, each name starting with `path`.
     fn mutations(depth: Depth, path: &str, table: &mut Vec<Mutation>);
 
@@ -205,6 +243,19 @@ pub trait Part: Clone {
         false
     }
 
+    /// Appends the crafted rows of this part, each name starting with `path`. `place` is where the part stands.
+    fn crafts(_depth: Depth, _path: &str, _place: &mut Place, _found: &mut Vec<Craft>) {}
+
+    /// Applies the crafted row with this place below the part; `earlier` is as for [`Part::mutate`]. Says whether anything changed.
+    fn craft(&mut self, _at: &[u8], _earlier: Option<&Self>, _liar: &mut Liar<'_>) -> bool {
+        false
+    }
+
+    /// Shows this part and those inside it, as far as somebody may look for them, until that is enough; says whether it was.
+    fn look(&self, _enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        false
+    }
+
     /// [`Part::requests`] for this part under a signature.
     fn signed_requests(signed: &Signed<Self>, found: &mut dyn FnMut(&Signed<Request>)) {
         Self::requests(signed, found);
@@ -218,6 +269,14 @@ pub trait Part: Clone {
         keys: NodeSet,
     ) -> bool {
         signed.edit(keys, |body| body.substitute(old, new, keys))
+    }
+
+    /// Whether a liar could have said something of this type in its own name: see [`Part::own`].
+    const OWN: bool = false;
+
+    /// What a liar says in its own name in the place of `present`, where that may be anybody's.
+    fn own(_present: &Signed<Self>, _liar: &Liar<'_>) -> Option<Signed<Self>> {
+        None
     }
 
     /// A genuine signed part of this type, other than `present`, from the pools of the run.
@@ -255,7 +314,7 @@ fn parse<T: FromStr>(place: &mut T, field: &str, value: &str) -> Result<(), Stri
 
 /// Writes one row; for implementations of [`Part`].
 pub fn row(table: &mut Vec<Mutation>, path: &str, operator: &str, scope: Scope) {
-    table.push(Mutation { name: format!("{path}{operator}"), scope });
+    table.push(Mutation { name: format!("{path}{operator}"), scope, crafted: None });
 }
 
 fn set<T: PartialEq>(place: &mut T, value: T) -> bool {

@@ -1,8 +1,12 @@
 //! How what is signed can be changed: by the liar in its own name, or by a forgery that everybody sees through.
 
+use std::any::Any;
 use std::fmt;
 
-use super::{Change, Depth, Letter, Liar, Mutation, Number, Part, Place, Scope, differ, row, set};
+use super::crafted::{CERT, Rank, other_cert};
+use super::{
+    Change, Craft, Depth, Letter, Liar, Mutation, Number, Part, Place, Scope, craft_row, differ, row, set,
+};
 use crate::client::Request;
 use crate::ids::{NodeId, NodeSet};
 use crate::sign::{Cert, Signed};
@@ -74,7 +78,54 @@ impl<T: Part + PartialEq> Part for Signed<T> {
     fn number(&self, at: &[u8]) -> Option<u64> {
         T::number(self, at)
     }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        let nested = !depth.is_body() || depth.signed > 0;
+        if nested {
+            craft_row(found, path, "=older", place, OLDER);
+            craft_row(found, path, "=other", place, OTHER);
+        }
+        if nested && T::OWN {
+            craft_row(found, path, "=own", place, OWN);
+        }
+        // Of what is signed in a list, a liar edits what is its own, wherever that stands.
+        if !depth.one {
+            place.push(INSIDE);
+            let fits = depth.fits && !nested;
+            T::crafts(Depth { fits, ..depth.signed() }, path, place, found);
+            place.pop();
+        }
+    }
+    fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        let lie = match at {
+            [OLDER] => {
+                let rank = Rank::of::<T>();
+                let own = rank.rank(&**self);
+                liar.seen.last(|other: &Self| other.is_by(self.signer()) && rank.rank(&**other) < own)
+            }
+            [OTHER] => T::another(self, liar).or_else(|| {
+                let rank = Rank::of::<T>();
+                let own = rank.rank(&**self);
+                liar.seen
+                    .last(|other: &Self| other.valid() && **other != **self && rank.rank(&**other) == own)
+            }),
+            [OWN] => T::own(self, liar),
+            [INSIDE, rest @ ..] if self.valid() && liar.keys.contains(self.signer()) => {
+                return self.edit(liar.keys, |body| body.craft(rest, earlier.map(|e| &**e), liar));
+            }
+            _ => None,
+        };
+        lie.is_some_and(|lie| set(self, lie))
+    }
+    fn look(&self, enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        enough(self) || T::look(self, enough)
+    }
 }
+
+/// The steps of what is signed: into its body, and its operators.
+const INSIDE: u8 = 0;
+const OLDER: u8 = 1;
+const OTHER: u8 = 2;
+const OWN: u8 = 3;
 
 impl<T: Part + PartialEq> Part for Cert<T> {
     fn mutations(_: Depth, path: &str, table: &mut Vec<Mutation>) {
@@ -123,5 +174,17 @@ impl<T: Part + PartialEq> Part for Cert<T> {
     }
     fn number(&self, at: &[u8]) -> Option<u64> {
         at.is_empty().then_some(self.signers().len() as u64)
+    }
+    fn crafts(_: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        for (step, operator) in (0..).zip(CERT) {
+            craft_row(found, path, operator, place, step);
+        }
+    }
+    fn craft(&mut self, at: &[u8], _: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+        let [step] = *at else { return false };
+        other_cert(self, step, liar).is_some_and(|lie| set(self, lie))
+    }
+    fn look(&self, enough: &mut dyn FnMut(&dyn Any) -> bool) -> bool {
+        enough(self) || T::look(self, enough)
     }
 }

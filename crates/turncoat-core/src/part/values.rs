@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Depth, Liar, Mutation, Number, Part, Place, Scope, no_field, parse, row, set};
+use super::{Craft, Depth, Liar, Mutation, Number, Part, Place, Scope, craft_row, no_field, parse, row, set};
 use crate::client::{Op, Request};
 use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
@@ -43,6 +43,12 @@ macro_rules! number_part {
             fn number(&self, at: &[u8]) -> Option<u64> {
                 at.is_empty().then(|| $get(*self) as u64)
             }
+            fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+                crafted_as(depth, path, place, found, &["+1", "-1"]);
+            }
+            fn craft(&mut self, at: &[u8], earlier: Option<&Self>, liar: &mut Liar<'_>) -> bool {
+                matches!(*at, [step @ ..2] if self.mutate(Depth::default(), usize::from(step), earlier, liar))
+            }
         }
     )*};
 }
@@ -55,6 +61,13 @@ number_part! {
     u32, u32, |x| x, |x| x;
     u64, u64, |x| x, |x| x;
     i64, i64, |x| x, |x| x;
+}
+
+/// Rows of a value that others follow from: where none do, the ordinary table has them.
+fn crafted_as(depth: Depth, path: &str, place: &Place, found: &mut Vec<Craft>, operators: &[&str]) {
+    for (step, operator) in (0..).zip(operators).filter(|_| depth.fits) {
+        craft_row(found, path, operator, place, step);
+    }
 }
 
 impl Part for Digest {
@@ -101,6 +114,18 @@ impl Part for Digest {
         *self = Self(digits << (4 * (16 - value.len())));
         Ok(())
     }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        crafted_as(depth, path, place, found, &["=null", "=earlier", "=fresh"]);
+    }
+    fn craft(&mut self, at: &[u8], earlier: Option<&Self>, _: &mut Liar<'_>) -> bool {
+        let lie = match at {
+            [0] => Some(Self::NULL),
+            [1] => earlier.copied(),
+            [2] => Some(Self::of(&self.0)),
+            _ => None,
+        };
+        lie.is_some_and(|lie| set(self, lie))
+    }
 }
 
 impl Part for NodeId {
@@ -145,6 +170,13 @@ impl Part for bool {
     }
     fn number(&self, at: &[u8]) -> Option<u64> {
         at.is_empty().then_some(u64::from(*self))
+    }
+    fn crafts(depth: Depth, path: &str, place: &mut Place, found: &mut Vec<Craft>) {
+        crafted_as(depth, path, place, found, &["=not"]);
+    }
+    fn craft(&mut self, at: &[u8], _: Option<&Self>, _: &mut Liar<'_>) -> bool {
+        *self ^= *at == [0];
+        *at == [0]
     }
 }
 

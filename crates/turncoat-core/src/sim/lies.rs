@@ -5,11 +5,11 @@ use crate::adversary::{Fate, LieSpec, Verdict};
 use crate::fault::Form;
 use crate::hash::stable_hash;
 use crate::ids::{NodeSet, Seat};
-use crate::message::{Lie, Message, apply};
+use crate::message::{Lie, Message};
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Outcome;
-use crate::part::{Liar, Mutation, Part, Scope};
+use crate::part::{Liar, Mutation, Part, Scope, Seen};
 use crate::record::{Loss, What};
 use crate::rng::{Purpose, Rng};
 use crate::schedule::Action;
@@ -124,7 +124,7 @@ impl<P: Protocol> Sim<P> {
         };
         let told = match lie {
             Lie::Omit => Told::Omitted,
-            Lie::Mutate(row) => match self.mutated(src, payload, row, seed) {
+            Lie::Mutate(row) => match self.mutated(src, payload, (kind, row), seed) {
                 Some(lie) => Told::Changed(self.exchange(payload, lie)),
                 None => Told::Same,
             },
@@ -148,8 +148,14 @@ impl<P: Protocol> Sim<P> {
         if byzantine { Ok(()) } else { Err(Rejected::Honest(self.io.seats.name(src))) }
     }
 
-    /// What a message says after a row of the table, if it changes anything.
-    pub(super) fn mutated(&self, src: Seat, payload: u32, row: u16, seed: u64) -> Option<P::Msg> {
+    /// What a message says after a row of a kind's table, if it changes anything.
+    pub(super) fn mutated(
+        &self,
+        src: Seat,
+        payload: u32,
+        (row_kind, row): (u8, u16),
+        seed: u64,
+    ) -> Option<P::Msg> {
         let msg = self.slab.get(payload);
         let kind = msg.kind();
         let mut liar = Liar {
@@ -157,9 +163,10 @@ impl<P: Protocol> Sim<P> {
             rng: Rng::stream(stable_hash(0x11E, &(kind, seed)), Purpose::Lies as u64),
             requests: self.io.ledger.submitted(),
             n: self.cluster.n,
+            seen: Seen::of(&self.slab),
         };
         let earlier = self.slab.newest_first().filter(|other| other.kind() == kind).take(64);
-        apply(msg, row, earlier, &mut liar)
+        self.table.apply(row_kind, msg, row, earlier, &mut liar)
     }
 
     /// What a message says after its sender has set a field of it by hand.
@@ -184,7 +191,7 @@ impl<P: Protocol> Sim<P> {
         }
         let draw = draw_of(kind, seed);
         let allowed = |row: &Mutation| row.scope <= scope;
-        let rows = self.table.rows(kind);
+        let rows = if scope < Scope::Crafted { self.table.plain(kind) } else { self.table.rows(kind) };
         let count = rows.iter().filter(|row| allowed(row)).count() as u64 + 1;
         let k = (draw % count) as usize;
         let row = rows.iter().enumerate().filter(|(_, row)| allowed(row)).nth(k);

@@ -3,16 +3,19 @@
 use super::{Sim, quiet};
 use crate::hash::stable_hash;
 use crate::ids::{NodeId, NodeSet, Seat};
-use crate::message::{Message, apply};
+use crate::message::Message;
 use crate::net::{Content, Header};
 use crate::node::Protocol;
 use crate::outcome::Property;
-use crate::part::{Described, Liar, Scope};
+use crate::part::{Described, Liar, Scope, Seen};
 use crate::probe::Nonsense;
 use crate::rng::{Purpose, Rng};
 
 /// The most nonsense of one kind in a run, so that it is spread over many states.
 const MOST: u64 = 2000;
+
+/// How many of a thousand changed messages are crafted besides: such a lie looks through the whole run.
+const CRAFTED: u32 = 20;
 
 /// The most characters of a message in a report.
 const SHOWN: usize = 100;
@@ -24,6 +27,8 @@ struct Heckler {
     /// The correct nodes.
     to: Vec<Seat>,
     rng: Rng,
+    /// Which crafted lies it tells.
+    craft: Rng,
     /// The messages of the run so far, by kind.
     heard: Vec<Vec<u32>>,
     /// How much more of each kind it wants to say.
@@ -47,6 +52,7 @@ impl<P: Protocol> Sim<P> {
             to: self.io.ledger.correct().iter().collect(),
             // The same run a second time hears something else.
             rng: Rng::stream(stable_hash(0x4EC, &(seed, &nonsense.told)), Purpose::Lies as u64),
+            craft: Rng::stream(stable_hash(0xC4A, &(seed, &nonsense.told)), Purpose::Lies as u64),
             heard: vec![Vec::new(); kinds],
             left: nonsense.told.iter().map(|told| nonsense.wanted.saturating_sub(*told).min(MOST)).collect(),
             last: None,
@@ -114,12 +120,12 @@ impl<P: Protocol> Sim<P> {
 
     /// A message of this kind that nobody's code wrote.
     fn nonsense(&self, kind: u8, heckler: &mut Heckler) -> Option<P::Msg> {
-        let Heckler { seat, node, rng, heard, .. } = heckler;
+        let Heckler { seat, node, rng, craft, heard, .. } = heckler;
         // Its own messages carry its own signatures, which stay good.
         let own = self.firsts.get(&(*seat, kind)).copied().filter(|_| rng.chance(500));
         let payload = own.unwrap_or_else(|| *rng.pick(&heard[usize::from(kind)]));
         let truth = self.slab.get(payload);
-        let rows = self.table.rows(kind).iter().take_while(|row| row.scope < Scope::Named).count();
+        let rows = self.table.plain(kind).iter().take_while(|row| row.scope < Scope::Named).count();
         if rows == 0 || rng.chance(500) {
             return flipped(truth, rng);
         }
@@ -128,12 +134,19 @@ impl<P: Protocol> Sim<P> {
             rng: Rng::stream(rng.bits(), 0),
             requests: self.io.ledger.submitted(),
             n: self.cluster.n,
+            seen: Seen::of(&self.slab),
         };
         let mut lie = truth.clone();
         for _ in 0..1 + rng.below(3) {
             let earlier =
                 heard[usize::from(kind)].iter().rev().take(8).map(|&payload| self.slab.get(payload));
-            lie = apply(&lie, rng.index(rows) as u16, earlier, &mut liar).unwrap_or(lie);
+            lie = self.table.apply(kind, &lie, rng.index(rows) as u16, earlier, &mut liar).unwrap_or(lie);
+        }
+        let crafted = self.table.plain(kind).len()..self.table.rows(kind).len();
+        if !crafted.is_empty() && craft.chance(CRAFTED) {
+            let row = crafted.start + craft.index(crafted.len());
+            let earlier = heard[usize::from(kind)].iter().rev().map(|&payload| self.slab.get(payload));
+            lie = self.table.apply(kind, &lie, row as u16, earlier, &mut liar).unwrap_or(lie);
         }
         Some(lie)
     }

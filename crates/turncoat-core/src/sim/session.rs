@@ -17,7 +17,7 @@ impl<P: Protocol> Sim<P> {
         let header = self.find(message)?;
         let truth = self.slab.get(header.payload);
         let named = |(row, mutation): (usize, &Mutation)| {
-            let lie = self.mutated(header.src, header.payload, row as u16, 0)?;
+            let lie = self.mutated(header.src, header.payload, (header.kind, row as u16), 0)?;
             let mut changes = Vec::new();
             truth.changes(&lie, "", &mut changes);
             let (name, text) = (mutation.name.clone(), Described(&lie).to_string());

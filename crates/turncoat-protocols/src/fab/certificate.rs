@@ -125,7 +125,7 @@ mod tests {
     /// Whoever holds all keys can sign for everybody.
     fn everybody<'a>() -> Liar<'a> {
         let keys = NodeSet::replicas(6).or(NodeSet::one(NodeId::client(0)));
-        Liar { keys, rng: Rng::stream(0, 0), requests: &[], n: 6 }
+        Liar { keys, rng: Rng::stream(0, 0), requests: &[], n: 6, seen: Seen::NOTHING }
     }
 
     fn value(op: &str) -> Value {

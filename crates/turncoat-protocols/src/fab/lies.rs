@@ -2,7 +2,13 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Acceptance, Accepted, Msg};
+use super::messages::{Acceptance, Accepted, Msg, Report, Value};
+
+/// What a progress certificate reports of the latest view.
+pub(super) fn latest(pc: &[Report], seq: Slot) -> Option<Value> {
+    let accepted = pc.iter().filter(|rep| rep.seq == seq).filter_map(|rep| rep.accepted);
+    accepted.max_by_key(|accepted| accepted.view).map(|accepted| accepted.value)
+}
 
 pub(super) const SPECIALS: &[Special<Msg>] = &[
     // One REP in the place of another.

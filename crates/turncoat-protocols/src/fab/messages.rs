@@ -54,6 +54,7 @@ pub struct Propose {
     /// The instance, which is the slot.
     pub(super) seq: Slot,
     /// The value.
+    #[part(follows = super::lies::latest(pc, *seq))]
     pub(super) value: Value,
     /// The progress certificate, empty in the first view.
     pub(super) pc: Arc<Vec<Report>>,

@@ -117,7 +117,7 @@ mod tests {
     fn scribe() -> Liar<'static> {
         let clients = (0..4).map(NodeId::client);
         let keys = NodeSet::replicas(4).or(clients.collect());
-        Liar { keys, rng: Rng::stream(0, 0), requests: &[], n: 4 }
+        Liar { keys, rng: Rng::stream(0, 0), requests: &[], n: 4, seen: Seen::NOTHING }
     }
 
     /// A value by its name; `-` is NULL.

@@ -6,7 +6,8 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Accepted, Checkpoint, Msg, Placed, Value, digest};
+use super::Config;
+use super::messages::{Accepted, Cer2, Checkpoint, Msg, Placed, Placement, Value, Voted, digest};
 
 /// An entry of a history, or of R.
 trait Numbered: Copy {
@@ -211,6 +212,13 @@ fn forge_x(
     lie.is_some_and(|lie| liar.edit(Arc::make_mut(m), |m| m.stable = Some(lie)))
 }
 
+/// The history that votes call for.
+pub(super) fn carried(votes: &[Voted], base: Option<&Cer2>, liar: &Liar<'_>) -> Placement {
+    let f = liar.n.saturating_sub(1) / 3;
+    let cluster = Cluster { n: liar.n, f, ..Cluster::default() };
+    Arc::new(Config::default().carry_over(votes, base, &cluster))
+}
+
 /// The history of a NEW-VIEW.
 fn m(msg: &mut Msg, liar: &mut Liar<'_>, edit: Edit) -> bool {
     let Msg::NewView(m) = msg else { return false };
@@ -352,7 +360,8 @@ mod tests {
 
     /// The numbers of a history after an edit.
     fn numbers(before: &[u32], edit: Edit) -> (bool, Vec<u32>) {
-        let mut liar = Liar { keys: NodeSet::EMPTY, rng: Rng::stream(1, 0), requests: &[], n: 4 };
+        let mut liar =
+            Liar { keys: NodeSet::EMPTY, rng: Rng::stream(1, 0), requests: &[], n: 4, seen: Seen::NOTHING };
         let mut list: Vec<Placed> = before.iter().map(|&n| Placed { seq: Slot(n), request: None }).collect();
         let changed = edited(&mut list, edit, &mut liar);
         (changed, list.iter().map(|placed| placed.seq.0).collect())

@@ -5,6 +5,8 @@
 
 use turncoat_core::prelude::*;
 
+use super::Config;
+
 /// A message. What may be relayed or counted in a certificate is signed.
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Message)]
 #[message(specials = super::lies::SPECIALS)]
@@ -61,6 +63,7 @@ pub struct Prepare {
     /// The number, which is the slot.
     pub(super) seq: Slot,
     /// The digest.
+    #[part(follows = request.digest())]
     pub(super) digest: Digest,
     /// The request.
     pub(super) request: Signed<Request>,
@@ -72,6 +75,7 @@ pub struct Prepare {
 pub struct Commit {
     pub(super) view: View,
     pub(super) seq: Slot,
+    #[part(follows = self::digest(request))]
     pub(super) digest: Digest,
     pub(super) request: Value,
     /// The PREPARE that it follows (`almost-mac`).
@@ -130,6 +134,7 @@ pub(super) fn at(history: &[Placed], seq: Slot) -> Value {
 pub struct Checkpoint<const PHASE: char> {
     pub(super) view: View,
     /// The last slot of the history.
+    #[part(follows = history.last().map_or(Slot(0), |last| last.seq))]
     pub(super) seq: Slot,
     /// The history.
     pub(super) history: Placement,
@@ -182,7 +187,9 @@ pub struct NewView {
     /// The VIEW-CHANGEs that call for it.
     pub(super) votes: Vec<Voted>,
     /// The stable checkpoint that the new view starts from.
+    #[part(follows = Some(Config::default().base(votes, None).cloned()))]
     pub(super) stable: Option<Cer2>,
     /// Its history and what follows from the votes.
+    #[part(follows = super::lies::carried(votes, stable.as_ref(), liar))]
     pub(super) history: Placement,
 }

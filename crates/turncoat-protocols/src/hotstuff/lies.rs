@@ -25,6 +25,21 @@ pub(super) fn on_genesis(block: &mut Block) -> bool {
     child_of_genesis(block) && report_genesis(&mut block.justify)
 }
 
+/// The height of a block with this parent, if the liar has seen the parent.
+pub(super) fn height_on(parent: Digest, liar: &Liar<'_>) -> Option<Slot> {
+    if parent == GENESIS {
+        return Some(Slot(1));
+    }
+    liar.seen.last(|block: &Block| block.id() == parent).map(|block| block.height.next())
+}
+
+/// The same block on top of the one that this certifies.
+pub(super) fn on_top_of(justify: &Qc, block: &Block, liar: &Liar<'_>) -> Arc<Block> {
+    let parent = justify.block;
+    let height = height_on(parent, liar).unwrap_or(block.height);
+    Arc::new(Block { parent, height, justify: justify.clone(), ..block.clone() })
+}
+
 /// A block that nobody has called for: one of the liar's own on top of the first one.
 pub(super) fn uncalled(view: View, signer: Signer) -> Arc<Block> {
     let request = Request { client: signer.node(), ts: view.0, op: Op::new("uncalled"), read_only: false };

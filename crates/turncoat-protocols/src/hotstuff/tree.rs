@@ -6,6 +6,7 @@ use turncoat_core::prelude::*;
 use turncoat_core::tokens::{self, Token};
 
 use super::certs::{Checks, Qc};
+use super::lies::height_on;
 
 /// The first block, of view 0 and height 0. It exists by definition, and has no content.
 pub(super) const GENESIS: Digest = Digest::NULL;
@@ -13,7 +14,9 @@ pub(super) const GENESIS: Digest = Digest::NULL;
 /// A block. Its id is the digest of all of it.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Block {
+    #[part(follows = justify.block)]
     pub(super) parent: Digest,
+    #[part(follows = height_on(*parent, liar))]
     pub(super) height: Slot,
     pub(super) view: View,
     pub(super) payload: Signed<Request>,

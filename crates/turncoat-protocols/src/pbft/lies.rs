@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Certificate, Msg, PrePrepare};
+use super::messages::{Certificate, Msg, PrePrepare, Voted};
 
 pub(super) const SPECIALS: &[Special<Msg>] = &[
     Special::small("pre-prepare", ".request=other+digest", |msg, liar| {
@@ -49,6 +49,23 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
     .of_any_scope()
     .by_name_only(),
 ];
+
+/// The proposals that votes for a view call for: above the latest checkpoint among them the request whose certificate has
+/// the highest view, or null. The liar signs them: a NEW-VIEW of another it could not change.
+pub(super) fn proposals(view: View, votes: &[Voted], liar: &Liar<'_>) -> Option<Vec<Signed<PrePrepare>>> {
+    let leader = liar.keys.iter().next()?;
+    let low = votes.iter().map(|vote| vote.h).max().unwrap_or(Slot(0));
+    let certificates = || votes.iter().flat_map(|vote| &vote.prepared).map(|cert| &cert.pre_prepare);
+    let high = certificates().map(|m| m.seq).max().unwrap_or(low);
+    let propose = |seq: Slot| {
+        let best = certificates().filter(|m| m.seq == seq).max_by_key(|m| m.view);
+        let (digest, request) = best.map_or((Digest::NULL, None), |m| (m.digest, m.request));
+        liar.sign(leader, PrePrepare { view, seq, digest, request })
+    };
+    // A lie about numbers may call for as many as there are numbers.
+    let near = high.0.saturating_sub(low.0) <= 1000;
+    near.then(|| (low.0..high.0).map(|before| propose(Slot(before + 1))).collect())
+}
 
 /// Gives the proposals of a NEW-VIEW other numbers.
 fn renumber(msg: &mut Msg, liar: &Liar<'_>, number: impl Fn(u32) -> Option<u32>) -> bool {

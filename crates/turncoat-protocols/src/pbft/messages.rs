@@ -52,6 +52,7 @@ pub struct PrePrepare {
     /// The number, which is the slot.
     pub(super) seq: Slot,
     /// The digest.
+    #[part(follows = request.as_ref().map_or(Digest::NULL, |request| request.digest()))]
     pub(super) digest: Digest,
     /// The request.
     pub(super) request: Option<Signed<Request>>,
@@ -80,6 +81,7 @@ pub(super) type Commit = Vote<'C'>;
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Certificate<const PHASE: char> {
     pub(super) pre_prepare: Signed<PrePrepare>,
+    #[part(follows = liar.gathered(&pre_prepare.vote()))]
     pub(super) votes: Cert<Vote<PHASE>>,
 }
 
@@ -93,10 +95,12 @@ pub(super) type Committed = Certificate<'C'>;
 pub struct ViewChange {
     pub(super) view: View,
     /// The number of its last stable checkpoint.
+    #[part(follows = checkpoint.as_ref().map_or(Slot(0), |proof| proof.seq))]
     pub(super) h: Slot,
     /// The proof of that checkpoint.
     pub(super) checkpoint: Option<Cert<Checkpoint>>,
     /// What it has prepared since.
+    #[part(follows = prepared.iter().filter(|cert| cert.pre_prepare.seq > *h).cloned().collect::<Vec<_>>())]
     pub(super) prepared: Vec<Prepared>,
 }
 
@@ -111,5 +115,6 @@ pub struct NewView {
     /// The VIEW-CHANGEs that call for it.
     pub(super) votes: Vec<Voted>,
     /// What it proposes again.
+    #[part(follows = super::lies::proposals(*view, votes, liar))]
     pub(super) pre_prepares: Vec<Signed<PrePrepare>>,
 }

@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::messages::{Block, Msg, Proposal, Vote};
+use super::messages::{Block, Msg, Precommit, Prevote, Proposal, Vote};
 
 pub(super) const SPECIALS: &[Special<Msg>] = &[
     Special::small("proposal", ".epoch+2", |msg, liar| propose(msg, liar, |m| m.epoch = later(m.epoch))),
@@ -47,6 +47,25 @@ pub(super) const SPECIALS: &[Special<Msg>] = &[
         true
     }),
 ];
+
+/// The latest earlier epoch in which somebody has prevoted for a value, as far as the liar has seen: a quorum or not.
+pub(super) fn prevoted(height: Slot, epoch: View, id: Digest, liar: &Liar<'_>) -> Option<View> {
+    let earlier = |vote: &Signed<Prevote>| {
+        vote.valid() && vote.height == height && vote.id == Some(id) && vote.epoch < epoch
+    };
+    liar.seen.all(earlier).iter().map(|vote| vote.epoch).max()
+}
+
+/// The precommits that the liar has seen for a block, of the epoch with the most: enough to decide it, or not.
+pub(super) fn precommitted(block: &Block, liar: &Liar<'_>) -> Vec<Signed<Precommit>> {
+    let id = Some(block.id());
+    let about = |vote: &Signed<Precommit>| vote.valid() && vote.height == block.height && vote.id == id;
+    let mut votes = liar.seen.all(about);
+    votes.sort_unstable_by_key(|vote| (vote.epoch, vote.signer()));
+    votes.dedup();
+    let best = votes.chunk_by(|a, b| a.epoch == b.epoch).max_by_key(|votes| votes.len());
+    best.unwrap_or_default().to_vec()
+}
 
 /// Lies in a proposal.
 fn propose(msg: &mut Msg, liar: &Liar<'_>, lie: impl FnOnce(&mut Proposal)) -> bool {

@@ -2,7 +2,7 @@
 
 use turncoat_core::prelude::*;
 
-use super::lies::SPECIALS;
+use super::lies::{SPECIALS, precommitted, prevoted};
 use super::place;
 
 /// A message. Proposals and votes count for their signer, whoever brings them.
@@ -50,10 +50,12 @@ pub struct Proposal {
     pub(super) height: Slot,
     pub(super) epoch: View,
     /// The id of the value, which is what votes name.
+    #[part(follows = value.as_ref().map(Block::id))]
     pub(super) id: Digest,
     /// The value.
     pub(super) value: Option<Block>,
     /// The round in which the value got a quorum of prevotes, as far as the proposer knows.
+    #[part(follows = Some(prevoted(*height, *epoch, *id, liar)))]
     pub(super) valid_round: Option<View>,
 }
 
@@ -94,6 +96,7 @@ pub struct Recap {
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Decided {
     pub(super) block: Block,
+    #[part(follows = precommitted(block, liar))]
     pub(super) commit: Vec<Signed<Precommit>>,
 }
 

@@ -73,8 +73,10 @@ pub struct OrderReq {
     #[part(skip)]
     pub(super) parent: Digest,
     /// The history with it.
+    #[part(follows = chain(*parent, *digest, before.history == chain(before.parent, before.digest, true)))]
     pub(super) history: Digest,
     /// The digest.
+    #[part(follows = request.as_ref().map_or(Digest::NULL, |request| request.digest()))]
     pub(super) digest: Digest,
     /// The request.
     pub(super) request: Option<Signed<Request>>,

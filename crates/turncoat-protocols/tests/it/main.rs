@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod chain;
+mod crafted;
 mod mutations;
 mod stage;
 mod stances;

@@ -56,7 +56,7 @@ fn an_error_says_what_would_be_right() {
         ),
         (
             error(&base, "random", &[("scope", "large")]),
-            "random: `scope=large`: unknown variant `large`, expected `small` or `any` (how far a change may \
+            "random: `scope=large`: unknown variant `large`, expected one of `small`, `any`, `crafted` (how far a change may \
              go: small or any; default any)",
         ),
     ];

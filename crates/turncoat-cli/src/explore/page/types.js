@@ -203,7 +203,7 @@
  * @property {boolean} honest whether its sender does not lie: then all lists are there to read, and acting is refused
  * @property {boolean} budget whether one more liar is within the model
  * @property {{ field: string, value: string }[]} fields
- * @property {{ name: string, scope: "small" | "any" | "named", changes: Change[], text: string }[]} lies that change something
+ * @property {{ name: string, scope: "small" | "any" | "crafted" | "named", changes: Change[], text: string }[]} lies that change something
  */
 
 /** @typedef {{ violated: string | null, sections: { title: string, lines: string[] }[] }} Story */

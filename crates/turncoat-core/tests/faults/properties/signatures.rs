@@ -7,7 +7,7 @@ use turncoat_core::sim::Sim;
 
 use super::cases;
 use crate::play::scenario;
-use crate::toys::relay::{Bundle, COMMON, Courier, Msg, Note, Relay};
+use crate::toys::relay::{Bundle, Courier, Msg, Note, Relay};
 
 const LIAR: NodeId = NodeId::replica(0);
 
@@ -35,7 +35,8 @@ impl Judge<'_> {
         self.0.replica(seat)
     }
     fn cert(&self, cert: &Cert<Note>) -> bool {
-        cert.voters().iter().all(|voter| voter == LIAR || **cert == COMMON)
+        let signed = |courier: &Courier| courier.signed.iter().any(|note| **note == **cert);
+        cert.voters().iter().all(|voter| voter == LIAR || self.courier(voter).is_some_and(signed))
     }
     fn bundle(&self, bundle: &Signed<Bundle>) -> bool {
         let signed =
@@ -97,6 +98,13 @@ proptest! {
         judge(&run(seed, &faults.join("\n[[adversary.faults]]\n")), false)?;
     }
 
+    /// Nor do lies that fit together, however they are combined.
+    #[test]
+    fn no_crafted_lies_forge_another_nodes_signature(seed in any::<u64>(), lies in any::<[u64; 4]>()) {
+        let faults = lies.map(|lie| format!("mutate = {{ seed = '{lie:#018x}', scope = 'crafted' }}"));
+        judge(&run(seed, &faults.join("\n[[adversary.faults]]\n")), false)?;
+    }
+
     /// A flipped bit may change whom a signature claims to be from, and then it is bad, or the liar's.
     #[test]
     fn no_flipped_bit_forges_another_nodes_signature(seed in any::<u64>(), lie in any::<u64>()) {
@@ -114,9 +122,18 @@ fn lies_inside_signatures_are_told() {
         let got = |sim: &Sim<Relay>| format!("{:?}", sim.replica(Seat(2)).unwrap().got);
         got(&truth) != got(&lie)
     };
-    for name in
-        ["own.no+1", "passed.no+1", "bundle.notes.first.forge", "bundle.cert.forge", "nested.bundle.forge"]
-    {
+    for name in [
+        "own.no+1",
+        "passed.no+1",
+        "bundle.notes.first.forge",
+        "bundle.cert.forge",
+        "nested.bundle.forge",
+        // Crafted: with their number, made of votes seen, exchanged for what their signers have said before.
+        "bundle.notes.drop-last+no",
+        "bundle.cert=gathered",
+        "bundle.cert.double",
+        "bundle.notes.each=older",
+    ] {
         assert!(told(name), "{name}");
     }
 }

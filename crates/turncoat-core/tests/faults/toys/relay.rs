@@ -41,6 +41,7 @@ pub(crate) struct Note {
 
 #[derive(Clone, PartialEq, Debug, Hash, Serialize, Deserialize, Part)]
 pub(crate) struct Bundle {
+    #[part(follows = 10 * notes.len() as u32)]
     pub(crate) no: u32,
     pub(crate) notes: Vec<Signed<Note>>,
     pub(crate) last: Option<Signed<Note>>,

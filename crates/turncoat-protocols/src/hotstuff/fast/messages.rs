@@ -3,7 +3,7 @@
 use turncoat_core::prelude::*;
 
 use crate::hotstuff::certs::{Qc, Vote};
-use crate::hotstuff::lies::{edit, on_genesis, report_genesis};
+use crate::hotstuff::lies::{edit, on_genesis, on_top_of, report_genesis};
 use crate::hotstuff::pacemaker::{Tc, Timeout};
 use crate::hotstuff::tree::Block;
 
@@ -45,8 +45,15 @@ pub(super) type AggQc = Arc<Vec<Signed<NewView>>>;
 /// A block, and after a timeout the proof that it extends what it should. Signed by the leader, as in the paper.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize, Part)]
 pub struct Proposal {
+    #[part(follows = on_highest(agg.as_ref(), block, liar))]
     pub(super) block: Arc<Block>,
     pub(super) agg: Option<AggQc>,
+}
+
+/// The same block on top of the highest certificate that was reported.
+fn on_highest(agg: Option<&AggQc>, block: &Block, liar: &Liar<'_>) -> Option<Arc<Block>> {
+    let highest = agg?.iter().map(|report| &report.justify).max_by_key(|qc| qc.view)?;
+    Some(on_top_of(highest, block, liar))
 }
 
 const SPECIALS: &[Special<Msg>] = &[
