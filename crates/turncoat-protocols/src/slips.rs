@@ -52,7 +52,6 @@ mod table {
             "hotstuff/sibling-of-lock",
             "a block also counts as safe if the lock extends its parent: the ancestry is checked the wrong way round",
         ),
-        slip("hotstuff/timeouts-unverified", "the signatures of TIMEOUTs are not checked"),
         slip(
             "hotstuff/timer-not-restarted",
             "the timer of a view fires once: a TIMEOUT that is lost is not sent again",

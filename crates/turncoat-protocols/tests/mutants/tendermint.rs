@@ -34,7 +34,6 @@ fn hidden_polka() -> Told {
     }
     s.deliver("p0,p1>p2 precommit").drop("p2>* precommit");
     s.suspect("p3").suspect("p3");
-    s.mutate("p3>* precommit", "precommit.id=none");
     s.deliver("p3>p0,p1 precommit").deliver("p0>p1 precommit").deliver("p1>p0 precommit");
     time_out(&mut s, &["p0", "p1"], "precommit-1-1");
     s.suspect("p3");

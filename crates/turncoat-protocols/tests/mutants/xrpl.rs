@@ -72,7 +72,7 @@ fn payments_unverified() {
             Property::Validity,
             &xrpl(
                 r#"
-                cluster = { n = 5, clients = 2 }
+                cluster = { n = 6, clients = 2 }
                 workload = { requests = 2, ops = ["c1:5@p3", "c0:6@p0"], start = [20300, 23300] }
                 adversary.byzantine = ["p3"]
                 [[adversary.faults]]
