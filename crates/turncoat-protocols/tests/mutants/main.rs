@@ -59,10 +59,11 @@ fn harms(slip: &str, property: Property, about: &str, attack: impl FnOnce() -> S
     }
 }
 
-/// Text as the lines of a comment.
+/// Text as the lines of a comment, with an empty one between paragraphs.
 fn comment(text: &str) -> String {
     let mut lines = String::new();
-    for paragraph in text.split('\n') {
+    for (i, paragraph) in text.split('\n').enumerate() {
+        lines += if i > 0 { "#\n" } else { "" };
         let mut line = String::from("#");
         for word in paragraph.split_whitespace() {
             if line.len() + word.len() > 110 {
