@@ -66,8 +66,10 @@ attack() {
     property=$(said property "$1")
     "$turncoat" replay "$1" --slip "$slip" --expect "violation=$property" >"$folder/out" 2>&1 || code=$?
     [ "$code" = 0 ] || { cat "$folder/out" && echo "FAILED $slip: the attack does not violate $property" && return 1; }
-    "$turncoat" replay "$1" >"$folder/out" 2>&1 || code=$?
-    [ "$code" = 0 ] || { cat "$folder/out" && echo "FAILED $slip: the attack also works without the slip" && return 1; }
+    # Lines of a script that need what the slip has done cannot be carried out, and are skipped.
+    "$turncoat" replay "$1" >"$folder/out" 2>&1 || true
+    { grep -q '^no violation' "$folder/out" && grep -q 'the goal was reached' "$folder/out"; } ||
+        { cat "$folder/out" && echo "FAILED $slip: without the slip the attack is not harmless" && return 1; }
 }
 
 failed=0
