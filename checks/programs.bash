@@ -4,7 +4,7 @@
 
 case ${PROFILE:-release} in
 # With all engines: some tables are about them.
-release) cargo build --quiet --release -p turncoat-cli --all-features && programs=release ;;
+release) cargo build --quiet --release -p turncoat-cli --features hbbft,malachite && programs=release ;;
 # As a test, whose dependencies have other features: to build it in another way would take long.
 dev) cargo test --quiet --workspace --no-run && programs=debug ;;
 *) echo "PROFILE is $PROFILE; it may be release or dev" >&2 && exit 2 ;;

@@ -89,6 +89,11 @@ struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
+
+    /// Make this mistake in a built-in protocol: a name from `turncoat list slips`
+    #[cfg(feature = "mutants")]
+    #[arg(long, global = true, value_name = "NAME")]
+    slip: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -131,6 +136,8 @@ pub fn main(own: Vec<Entry>) -> ExitCode {
                 return said(words.print(), if words.use_stderr() { Exit::BadInput } else { Exit::Clean });
             }
         };
+        #[cfg(feature = "mutants")]
+        turncoat_protocols::slips::select(cli.slip.as_deref()).map_err(anyhow::Error::msg)?;
         catch_unwind(AssertUnwindSafe(|| dispatch(cli.command))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");

@@ -10,6 +10,10 @@ pub mod fab;
 pub mod hbft;
 pub mod hotstuff;
 pub mod pbft;
+#[cfg(not(feature = "mutants"))]
+mod slips;
+#[cfg(feature = "mutants")]
+pub mod slips;
 pub mod tendermint;
 pub mod xrpl;
 pub mod zyzzyva;

@@ -123,6 +123,9 @@ enum What {
     Bugs,
     /// Tables from papers that you can run again
     Experiments,
+    /// Mistakes in the built-in protocols, for `--slip`
+    #[cfg(feature = "mutants")]
+    Slips,
 }
 
 /// A named thing in a list, with what it is and further lines below it.
@@ -185,6 +188,11 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
         What::Experiments => {
             let all = experiment::all()?;
             ("experiments", all.iter().map(|(name, title)| Item::plain(name, title)).collect())
+        }
+        #[cfg(feature = "mutants")]
+        What::Slips => {
+            let all = turncoat_protocols::slips::ALL;
+            ("slips", all.iter().map(|slip| Item::plain(slip.name, slip.about)).collect())
         }
         What::Schedulers => {
             let item = |(name, scheduler): (String, SchedulerName)| Item::plain(&name, scheduler.about());

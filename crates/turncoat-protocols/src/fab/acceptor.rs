@@ -9,6 +9,7 @@ use super::messages::{
 };
 use super::replica::Replica;
 use super::roles::Roles;
+use crate::slips::slip;
 
 /// What an acceptor has done in its open instance.
 #[derive(Clone, Default, Debug, Hash, Serialize)]
@@ -59,8 +60,8 @@ impl Replica {
         let Propose { view, seq, value, .. } = *m;
         match self.acceptor.accepted {
             // One vote for each (v,n); the same proposal is answered again.
-            Some(own) if own.view == view && own.value != value => return,
-            Some(own) if own.view == view => self.answer_again(from, cx),
+            Some(own) if own.view == view && own.value != value && !slip!("fab/accepts-twice") => return,
+            Some(own) if own.view == view && own.value == value => self.answer_again(from, cx),
             _ if self.is_acceptable(m, roles) => self.acceptor.accepted = Some(Acceptance { value, view }),
             _ => return,
         }

@@ -7,6 +7,7 @@ use super::Config;
 use super::messages::{Acceptance, Accepted, Election, Known, Prefix, Proof, Rep, Report, Value};
 use super::messages::{is_genuine, values};
 use super::roles::Roles;
+use crate::slips::slip;
 
 /// The values that a progress certificate vouches for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +101,8 @@ impl Config {
             let mut views: Vec<View> =
                 accepted().filter(|own| own.value == value).map(|own| own.view).collect();
             views.sort_unstable_by_key(|&view| std::cmp::Reverse(view));
-            views.get(roles.block() - 1).map(|&view| (view, false, value))
+            let need = roles.block() + usize::from(slip!("fab/one-report-too-many"));
+            views.get(need - 1).map(|&view| (view, false, value))
         });
         let mut candidates = proofs.chain(fast);
         if self.flags.pfab_vouch_conflict {

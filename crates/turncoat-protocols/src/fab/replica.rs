@@ -12,6 +12,7 @@ use super::messages::{Accepted, Election, Known, Msg, Prefix, Pull, Satisfied, S
 use super::messages::{is_genuine, values};
 use super::roles::Roles;
 use super::{Config, Cx, Fab, Timer};
+use crate::slips::slip;
 
 /// What was said about one instance in one view.
 #[derive(Clone, Default, Debug, Hash, Serialize)]
@@ -167,6 +168,9 @@ impl Replica {
         self.fruitless = (self.fruitless + 1).min(self.config.doublings);
         self.leader = Leader::default();
         self.acceptor.forget_report();
+        if slip!("fab/accepted-forgotten") {
+            self.acceptor.close();
+        }
         cx.cancel_timer(Timer::Leader);
         if self.config.flags.seq_reset_on_view_change {
             self.start_again();

@@ -5,6 +5,7 @@ use turncoat_core::prelude::*;
 use super::messages::{Accepted, Checkpoint, Msg, NewView, Placed, ViewChange, Voted};
 use super::replica::Replica;
 use super::{Cx, Timer};
+use crate::slips::slip;
 
 impl Replica {
     // --- VIEW-CHANGE (R6) -------------------------------------------------------------------------------------
@@ -23,6 +24,7 @@ impl Replica {
         let forgotten = |own: &&Accepted| {
             (flags.forget_nulls && own.request.is_none())
                 || (flags.clear_spec_on_new_view && own.seq <= self.adopted)
+                || (slip!("hbft/last-slot-unreported") && own.seq == self.seq)
         };
         let accepted = self.spec.values().filter(|own| !forgotten(own)).copied().collect();
         let (stable, checkpoint) = (self.stable.clone(), self.checkpoint.clone());

@@ -14,6 +14,7 @@ use turncoat_core::prelude::*;
 
 use super::Timer;
 use super::shelf::Fetching;
+use crate::slips::slip;
 
 /// A protocol whose replicas tell each other that they leave a view.
 pub(super) trait Paced: Fetching {
@@ -128,7 +129,9 @@ impl Pacemaker {
         if self.pace != Pace::Tc {
             return Some(self.view.next());
         }
-        self.start(cx);
+        if !slip!("hotstuff/timer-not-restarted") {
+            self.start(cx);
+        }
         None
     }
 

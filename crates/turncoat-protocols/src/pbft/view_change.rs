@@ -5,6 +5,7 @@ use turncoat_core::prelude::*;
 
 use super::messages::{Certificate, Msg, NewView, PrePrepare, Prepared, ViewChange, Voted};
 use super::replica::{Cx, Entry, Replica};
+use crate::slips::slip;
 
 /// The most proposals that a machine has room for. A correct O is no larger than the window.
 const O_MAX: u32 = 1 << 20;
@@ -69,7 +70,8 @@ impl Replica {
             return;
         }
         // The timer for the NEW-VIEW starts when 2f+1 want this view or a later one.
-        if self.view_changes.wanting(self.target) >= cx.cluster().quorum() {
+        let wanted = self.view_changes.wanting(self.target) >= cx.cluster().quorum();
+        if wanted && !slip!("pbft/no-new-view-timer") {
             cx.start_timer(Timer::ViewChange, self.patience.timeout());
         }
         if cx.leads(self.target) {
@@ -116,7 +118,10 @@ impl Replica {
     /// Nothing changes before all checks have passed.
     fn valid_new_view(&self, m: &NewView, cx: &Cx<'_>) -> bool {
         let genuine = |vote: &Voted| vote.valid() && vote.view == m.view && self.valid_view_change(vote, cx);
-        let elected = cx.cluster().elected(m.votes.iter().map(|vote| vote.signer()));
+        let mut elected = cx.cluster().elected(m.votes.iter().map(|vote| vote.signer()));
+        if slip!("pbft/new-view-counts-votes") {
+            elected = m.votes.len() >= cx.cluster().quorum();
+        }
         if !elected || !m.votes.iter().all(genuine) {
             return false;
         }
@@ -144,7 +149,8 @@ impl Replica {
         let max_s = best.keys().next_back().map_or(claimed, |&last| last.max(claimed));
         let gap = max_s.0 - min_s.0;
         assert!(gap <= O_MAX, "no room for the {gap} proposals that the votes of a NEW-VIEW call for");
-        let proposals = (min_s.0..max_s.0).map(|before| Slot(before + 1)).map(|seq| match best.get(&seq) {
+        let end = max_s.0 - u32::from(slip!("pbft/last-number-dropped") && gap > 0);
+        let proposals = (min_s.0..end).map(|before| Slot(before + 1)).map(|seq| match best.get(&seq) {
             Some(pp) => PrePrepare { view: if flags.old_views_kept { pp.view } else { w }, ..***pp },
             None => PrePrepare { view: w, seq, digest: Digest::NULL, request: None },
         });
@@ -163,6 +169,7 @@ impl Replica {
         cx.cancel_timer(Timer::ViewChange);
         for entry in self.window.iter_mut() {
             let Entry { prepared, committed, hints, .. } = std::mem::take(entry);
+            let prepared = prepared.filter(|_| !slip!("pbft/prepared-cleared"));
             *entry = Entry { prepared, committed, hints, ..Entry::default() };
         }
         self.ghosts = 0;

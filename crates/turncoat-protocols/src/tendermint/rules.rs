@@ -6,6 +6,7 @@ use super::log::Epoch;
 use super::messages::{Block, Decided, Msg, Proposal, Vote};
 use super::replica::{Replica, Step, Valid};
 use super::{Cx, Timer, place, proposer};
+use crate::slips::slip;
 
 impl Replica {
     /// Applies every rule whose guard holds, until none does. The paper gives no order; what leads furthest goes first.
@@ -63,7 +64,8 @@ impl Replica {
                 (block.id(), block)
             }
         };
-        let valid_round = self.valid.map(|valid| valid.epoch);
+        let valid_round =
+            self.valid.map(|valid| valid.epoch).filter(|_| !slip!("tendermint/valid-round-omitted"));
         if valid_round.is_some() {
             cx.mark("re-proposal");
         }
@@ -153,6 +155,9 @@ impl Replica {
             return self.config.flags.vr_future;
         }
         let polka = |it: &Epoch| self.power.quorum(it.prevotes.weight(Some(id), &self.power));
+        if slip!("tendermint/polka-of-any-round") {
+            return self.log.epochs().any(polka);
+        }
         self.config.flags.vr_unchecked || self.log.get(round).is_some_and(polka)
     }
 
@@ -163,6 +168,7 @@ impl Replica {
         match () {
             () if flags.early_lock => locked == id,
             () if flags.lock_lt => since < round,
+            () if slip!("tendermint/lock-round-ignored") => true,
             () => since <= round || locked == id,
         }
     }
@@ -228,6 +234,9 @@ impl Replica {
         let power = &self.power;
         let Some(epoch) = self.log.get(self.epoch) else { return false };
         if epoch.precommit_timer || !power.quorum(epoch.precommits.any(power)) {
+            return false;
+        }
+        if slip!("tendermint/precommits-must-agree") && epoch.precommits.winners(power) == 0 {
             return false;
         }
         self.log.at(self.epoch).precommit_timer = true;

@@ -6,6 +6,7 @@ use turncoat_core::prelude::*;
 use super::ledger::Ledger;
 use super::messages::Validation;
 use super::rules::{CURRENT, EARLY, EXPIRES, ONLINE};
+use crate::slips::slip;
 
 /// What becomes of a validation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,7 +185,8 @@ impl Validations {
     /// The end of the branch that has the support of the network: from the first ledger on, the child that would stay ahead
     /// of the others if all who are behind went elsewhere. With its number and its parent.
     fn preferred_branch(&self, my_max_seq: Slot, now: Time) -> Option<(Slot, Digest, Option<Digest>)> {
-        let seen = |known: &&Known| known.latest.is_some_and(|(.., at)| now.0 < at.0 + CURRENT);
+        let forever = slip!("xrpl/validations-never-expire");
+        let seen = |known: &&Known| known.latest.is_some_and(|(.., at)| now.0 < at.0 + CURRENT || forever);
         let tips: SmallVec<[&Ledger; 16]> =
             self.nodes.iter().filter(seen).filter_map(|known| known.tip.as_deref()).collect();
         let first = *tips.first()?;

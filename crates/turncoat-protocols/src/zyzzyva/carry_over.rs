@@ -4,6 +4,7 @@ use turncoat_core::prelude::*;
 
 use super::messages::{Checkpoint, OrderReq, ViewChange, Voted};
 use super::replica::Replica;
+use crate::slips::slip;
 
 /// The log of a new view above the latest checkpoint among the votes.
 pub(super) struct Start {
@@ -77,7 +78,8 @@ fn reported(votes: &[Voted], seq: Slot, history: Digest, weak: usize) -> Option<
         let same = reports().filter(|other| other.digest == order.digest);
         let mut views: Vec<View> = same.map(|other| other.view).collect();
         views.sort_unstable_by_key(|&view| std::cmp::Reverse(view));
-        views.get(weak - 1).map(|&view| (view, order))
+        let need = if slip!("zyzzyva/reports-of-a-quorum") { 2 * weak - 1 } else { weak };
+        views.get(need - 1).map(|&view| (view, order))
     })
 }
 

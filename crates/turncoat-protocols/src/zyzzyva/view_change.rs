@@ -6,6 +6,7 @@ use super::carry_over::Start;
 use super::messages::{Checkpoint, Claim, FillHole, Ihtp, Msg, NewView, Order, ViewChange, Voted};
 use super::replica::Replica;
 use super::{Cx, DOUBLINGS, Timer};
+use crate::slips::slip;
 
 impl Replica {
     /// IHTP for the present view. It stops nothing.
@@ -63,7 +64,12 @@ impl Replica {
         self.confirmed = None;
         self.forget_view(cx);
         let (s, proof) = (self.s(), self.stable.clone());
-        let orders = self.log.above(s).iter().map_while(|entry| entry.order.clone()).collect();
+        let mut orders: Vec<Order> =
+            self.log.above(s).iter().map_while(|entry| entry.order.clone()).collect();
+        if slip!("zyzzyva/speculation-unreported") {
+            let certified = self.max_cc.as_ref().map_or(s, |cert| cert.seq);
+            orders.retain(|order| order.seq <= certified);
+        }
         let held = |cert: &&Cert<Claim>| cert.seq > s && self.log.history(cert.seq) == Some(cert.history);
         let cert = self.max_cc.as_ref().filter(held).cloned();
         let vote = ViewChange { view: self.view, s, proof, cert, orders, haters };

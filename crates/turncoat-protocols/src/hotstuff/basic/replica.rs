@@ -11,6 +11,7 @@ use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis, raise};
 use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::tree::Block;
 use crate::hotstuff::wait;
+use crate::slips::slip;
 
 type Cx<'a> = Context<'a, HotStuff>;
 
@@ -121,7 +122,10 @@ impl Replica {
         let flags = self.config.flags;
         let (view, locked) = (justify.view, self.locked_qc.view);
         let later = view > locked || (flags.safe_node_any && view == locked);
-        let extends = self.base.tree.extends(block, self.locked_qc.block);
+        let mut extends = self.base.tree.extends(block, self.locked_qc.block);
+        if slip!("hotstuff/sibling-of-lock") {
+            extends |= self.base.tree.extends(self.locked_qc.block, justify.block);
+        }
         if !extends && later {
             cx.mark("unlock");
         }
@@ -199,7 +203,11 @@ impl Member<HotStuff> for Replica {
     fn enter(&mut self, view: View, decided: bool, cx: &mut Cx<'_>) {
         self.base.pacemaker.enter(view, decided, cx);
         self.base.shelf.stir();
-        self.round = Round { leads: cx.leads(view), ..Round::default() };
+        let next = Round { leads: cx.leads(view), ..Round::default() };
+        let last = std::mem::replace(&mut self.round, next);
+        if slip!("hotstuff/votes-not-cleared") {
+            self.round.votes = last.votes;
+        }
         let report = NewView { view, justify: self.prepare_qc.clone() };
         cx.send(cx.leader(view), Msg::NewView(report));
         self.start_wait(cx);

@@ -12,6 +12,7 @@ use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
 use crate::hotstuff::tree::Block;
 use crate::hotstuff::wait;
+use crate::slips::slip;
 
 type Cx<'a> = Context<'a, Chained>;
 
@@ -142,8 +143,14 @@ impl Replica {
         let Some(b2) = self.base.tree.get(proposal.justify.block) else { return };
         // PRE-COMMIT phase on b': a two-chain. The blocks need not be direct children. With two phases b'' is locked.
         let lock = if phases == 2 { &proposal.justify } else { &b2.justify };
+        let older =
+            |qc: &'_ Qc| self.base.tree.get(qc.block).map_or_else(genesis, |block| block.justify.clone());
+        let lock = if slip!("hotstuff-chained/lock-too-old") { &older(lock) } else { lock };
         if !flags.no_lock_update && (!flags.sticky || self.extends_lock(id)) {
-            raise(&mut self.locked_qc, lock);
+            match slip!("hotstuff-chained/lock-goes-back") {
+                true => self.locked_qc = lock.clone(),
+                false => raise(&mut self.locked_qc, lock),
+            }
         }
         // DECIDE phase on b: a three-chain of direct children, in consecutive views as there are no dummy blocks. With two
         // phases b' heads the chain.
@@ -153,11 +160,14 @@ impl Replica {
             let consecutive = child.view == block.view.next() || flags.chain3_no_consecutive_views;
             child.parent == child.justify.block && consecutive
         };
+        let first = |child: &Block, block: &Block| {
+            follows(child, block) || slip!("hotstuff-chained/first-gap-ignored")
+        };
         let decided = match phases {
             2 => follows(b2, b1).then_some(b2.parent),
             _ => {
                 let Some(b0) = tree.get(b1.justify.block) else { return };
-                (follows(b2, b1) && follows(b1, b0)).then_some(b1.parent)
+                (follows(b2, b1) && first(b1, b0)).then_some(b1.parent)
             }
         };
         if let Some(decided) = decided {

@@ -11,6 +11,7 @@ use crate::hotstuff::member::{Base, Member};
 use crate::hotstuff::pipeline::NextVotes;
 use crate::hotstuff::tree::Block;
 use crate::hotstuff::wait;
+use crate::slips::slip;
 
 type Cx<'a> = Context<'a, FastHotStuff>;
 
@@ -107,7 +108,10 @@ impl Replica {
 
     /// Whether the leader has shown that its block extends what it should.
     fn is_justified(&self, m: &Proposal, cx: &Cx<'_>) -> bool {
-        let Some(agg) = &m.agg else { return m.block.justify.view.next() == m.block.view };
+        let Some(agg) = &m.agg else {
+            return m.block.justify.view.next() == m.block.view
+                || slip!("fast-hotstuff/missing-agg-accepted");
+        };
         self.is_agg(agg, m.block.view, cx) && self.extends_high(&m.block, agg)
     }
 
@@ -149,6 +153,11 @@ impl Replica {
             return;
         }
         let id = self.base.insert(block, cx);
+        if slip!("fast-hotstuff/proposal-as-link") && block.justify.view.next() == block.view {
+            let qc = &block.justify;
+            let grounds = Grounds::certificate("vote", qc.view, qc.voters());
+            self.base.tree.execute(qc.block, grounds, cx);
+        }
         if self.may_vote(block.view) {
             if agg.is_some() {
                 cx.mark("agg-qc");
@@ -174,7 +183,9 @@ impl Member<FastHotStuff> for Replica {
         self.base.pacemaker.enter(view, fruit, cx);
         self.base.shelf.stir();
         (self.leads, self.proposed) = (cx.leads(view), false);
-        self.new_views.clear();
+        if !slip!("fast-hotstuff/reports-not-cleared") {
+            self.new_views.clear();
+        }
         if !fruit {
             let report = NewView { view, justify: self.high_qc.clone() };
             cx.send(cx.leader(view), Msg::NewView(cx.sign(report)));

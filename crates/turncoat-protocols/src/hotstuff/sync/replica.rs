@@ -12,6 +12,7 @@ use crate::hotstuff::certs::{Phase, Qc, Tally, Vote, genesis};
 use crate::hotstuff::shelf::Shelf;
 use crate::hotstuff::tree::{Block, Tree};
 use crate::hotstuff::wait;
+use crate::slips::slip;
 
 pub(super) type Cx<'a> = Context<'a, SyncHotStuff>;
 
@@ -188,7 +189,9 @@ impl Replica {
 
     /// Passes a proposal on, and votes for it unless it conflicts with the lock. Two deltas later the block is decided.
     fn consider(&mut self, id: Digest, msg: &Msg, cx: &mut Cx<'_>) {
-        cx.to_others(msg.clone());
+        if !slip!("sync-hotstuff/proposal-not-passed-on") {
+            cx.to_others(msg.clone());
+        }
         if self.config.early && !self.tree.extends(id, self.lock.block) {
             cx.mark("refuse");
             cx.note(|| format!("refuses block {id}: it is locked on {}", self.lock.block));
@@ -200,7 +203,8 @@ impl Replica {
         self.round.voted.push(id);
         self.pending.push((self.view, id));
         self.vote(id, cx);
-        cx.set_timer(Timer::Commit(id), self.deltas(2));
+        let deltas = if slip!("sync-hotstuff/commit-after-delta") { 1 } else { 2 };
+        cx.set_timer(Timer::Commit(id), self.deltas(deltas));
         self.watch(3, cx);
     }
 
@@ -316,7 +320,8 @@ impl Replica {
             Msg::Vote(vote) => self.on_vote(from, vote, cx),
             Msg::Blame(m) => self.on_blame(from, m, msg),
             Msg::BlameCert(m) => {
-                let now = self.is_now(from, m.view, msg) && !self.quitting;
+                let old = slip!("sync-hotstuff/old-blame-cert") && m.view < self.view;
+                let now = (self.is_now(from, m.view, msg) || old) && !self.quitting;
                 if now && self.ends(m, cx) {
                     self.quit(m.clone(), cx);
                 } else if m.view < self.view && self.config.rotate && self.ends(m, cx) {

@@ -5,6 +5,7 @@ use turncoat_core::prelude::*;
 use super::messages::{Blame, Msg, Report};
 use super::replica::{Cx, Replica, Round};
 use crate::hotstuff::Timer;
+use crate::slips::slip;
 
 impl Replica {
     /// Gives the leader so many deltas, and the tick in which what is just in time arrives.
@@ -71,7 +72,8 @@ impl Replica {
     /// Begins a view. Its leader waits until all correct replicas have reported; the first one need not.
     pub(super) fn enter(&mut self, view: View, cx: &mut Cx<'_>) {
         (self.view, self.quitting) = (view, false);
-        if !(self.config.early && self.config.flags.sticky) {
+        let kept = slip!("sync-hotstuff/lock-not-raised") && !self.config.early;
+        if !(self.config.early && self.config.flags.sticky || kept) {
             self.lock = self.high_qc.clone();
         }
         self.round = Round::default();
