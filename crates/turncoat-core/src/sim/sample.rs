@@ -121,7 +121,8 @@ impl<P: Protocol> Audit<'_, P> {
         for (signer, body) in found.difference(said).filter(|(signer, _)| *signer != liar_name) {
             self.forged.insert(format!("`{}` of {liar} forges a signature of {signer}: {body}", name()));
         }
-        if let Some(wrong) = unfaithful(&lie) {
+        // What the message itself does not survive is no fault of the lie.
+        if let Some(wrong) = unfaithful(&lie).filter(|_| unfaithful(msg).is_none()) {
             self.forged.insert(format!("`{}`: {wrong}", name()));
         }
         true
