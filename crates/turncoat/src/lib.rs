@@ -194,7 +194,7 @@ pub use turncoat_derive::Message;
 /// |---|---|---|
 /// | `#[part(labels(a, b))]` | the struct | what traces call the fields, in order; the rest keep their names. Surplus labels are an error |
 /// | `#[part(skip)]` | a field | no liar changes it; its type must still be a [`trait@Part`] |
-/// | `#[part(follows = EXPR)]` | a field | what it has to be for the others to fit, as a value or an `Option`: a lie of scope `crafted` about a field that the expression names changes this one too. Fields are references; `liar` is the [`Liar`](turncoat_core::part::Liar), `before` the struct before the lie |
+/// | `#[part(follows = EXPR)]` | a field | what it has to be for the others to fit, as a value or an `Option`: a lie of scope `crafted` about a field that the expression names changes this one too. Fields are references; `liar` is the [`Liar`], `before` the struct before the lie |
 /// | `/// Text` | a field | explanations say what a label means with the first line of its documentation |
 ///
 /// A struct that is signed ([`Signed`], [`Cert`]) also derives `Hash`.
