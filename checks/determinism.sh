@@ -26,8 +26,10 @@ names() {
 
 # fingerprint PROGRAM THREADS: of a campaign in a process of its own.
 fingerprint() {
-    local code=0
-    (cd "$folder" && "$1" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" \
+    local code=0 own=()
+    # It has schedules of its own.
+    [ "$strategy" != enumerate ] || own=(--set schedules=given)
+    (cd "$folder" && "$1" fuzz "$protocol" --strategy "$strategy" --scheduler "$scheduler" "${own[@]}" \
         --runs "$runs" --set limits.steps=2000 --until never --no-shrink --json --jobs "$2") \
         >"$folder/out" 2>"$folder/log" || code=$?
     # 1 is a violation: a finding, but as deterministic as any other run.
