@@ -17,7 +17,7 @@ use turncoat::lab::summary::Summary;
 use turncoat::{Scenario, Seed, Violation, strategies};
 
 #[path = "bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
+#[expect(dead_code, reason = "its `main`")]
 mod bracha;
 
 /// Runs for each protocol, strategy and scheduler. A protocol with few violations gets ten times as many, and again.

@@ -10,7 +10,7 @@ use turncoat::lab::campaign::{Campaign, Until};
 use turncoat::{Entry, NodeId, Scenario, Seed, Time};
 
 #[path = "decree/protocol.rs"]
-#[allow(unreachable_pub, reason = "in a crate of its own this file is the library")]
+#[expect(unreachable_pub, reason = "in a crate of its own this file is the library")]
 mod decree;
 
 /// Adds a slow link to the base scenario.

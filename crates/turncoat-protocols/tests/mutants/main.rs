@@ -11,10 +11,10 @@ use turncoat_core::scenario::Scenario;
 use turncoat_protocols::slips::{ALL, select};
 
 #[path = "../it/chain.rs"]
-#[allow(dead_code, reason = "shared with the tests of `it`, which use more of it")]
+#[expect(dead_code, reason = "shared with the tests of `it`, which use more of it")]
 mod chain;
 #[path = "../it/stage.rs"]
-#[allow(dead_code, reason = "shared with the tests of `it`, which use more of it")]
+#[expect(dead_code, reason = "shared with the tests of `it`, which use more of it")]
 mod stage;
 
 mod fab;

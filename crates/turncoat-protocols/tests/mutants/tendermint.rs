@@ -6,7 +6,7 @@ use crate::harms;
 use crate::stage::{ALL, ends};
 
 #[path = "../it/tendermint/stage.rs"]
-#[allow(dead_code, reason = "shared with the tests of `it`, which use more of it")]
+#[expect(dead_code, reason = "shared with the tests of `it`, which use more of it")]
 mod stage;
 
 use stage::{PLAIN, Told, one_is_late, story, time_out};

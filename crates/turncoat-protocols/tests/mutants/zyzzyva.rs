@@ -8,7 +8,7 @@ use crate::harms;
 use crate::stage::ends;
 
 #[path = "../it/zyzzyva/stage.rs"]
-#[allow(dead_code, reason = "shared with the tests of `it`, which use more of it")]
+#[expect(dead_code, reason = "shared with the tests of `it`, which use more of it")]
 mod stage;
 
 use stage::{change_view, idle, story};

@@ -1,12 +1,12 @@
 //! The library as its users meet it: a protocol of their own, tests of it, counterexamples made small and told, and proofs.
 
 #[path = "../../examples/bracha.rs"]
-#[allow(dead_code, reason = "its `main`")]
+#[expect(dead_code, reason = "its `main`")]
 mod bracha;
 
 /// The library and the tests of the crate that readers of the book make. Its name is `mine`.
 #[path = "../../examples/decree/protocol.rs"]
-#[allow(unreachable_pub, reason = "in a crate of its own this file is the library")]
+#[expect(unreachable_pub, reason = "in a crate of its own this file is the library")]
 mod decree;
 #[path = "../../examples/decree/tests.rs"]
 mod decree_tests;
