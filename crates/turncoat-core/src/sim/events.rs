@@ -168,11 +168,10 @@ impl<P: Protocol> Sim<P> {
         }
     }
 
-    /// Whether a message takes another way into the network: it waits for its turn, or its sender may believe its own lies.
-    /// Out of the way of those that do not: `send_out` is hot.
+    /// Whether a message takes another way into the network. Out of the way of those that do not: `send_out` is hot.
     #[cold]
     #[inline(never)]
-    fn sends_otherwise(&mut self, seat: Seat, me: NodeId, to: NodeSet, payload: u32) -> bool {
+    fn takes_detour(&mut self, seat: Seat, me: NodeId, to: NodeSet, payload: u32) -> bool {
         self.waits_for_turn(seat, me, to, payload)
             || (!self.stances.is_empty() && self.send_believing(seat, me, to, payload))
     }
@@ -187,7 +186,7 @@ impl<P: Protocol> Sim<P> {
                     self.slab.hold(payload);
                     self.own.push_back(payload);
                 }
-                if !(self.attended && self.sends_otherwise(seat, me, to, payload)) {
+                if !(self.detours && self.takes_detour(seat, me, to, payload)) {
                     self.send(seat, me, to, payload);
                 }
                 self.slab.release(payload);

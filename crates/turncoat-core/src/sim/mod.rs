@@ -185,6 +185,8 @@ pub struct Sim<P: Protocol> {
     /// Nothing passes between these and all others; none: the network is whole.
     split: NodeSet,
     faces: Vec<Face>,
+    /// Whether a message may take another way into the network: it waits for its turn, or its sender believes its own lies.
+    detours: bool,
     /// How liars depart from the protocol throughout.
     stances: Stances<P::Config>,
     deeds: VecDeque<Triggered>,
@@ -278,6 +280,7 @@ impl<P: Protocol> Sim<P> {
             last_fault_rounds: LastRounds::default(),
             split: NodeSet::EMPTY,
             faces: Vec::new(),
+            detours: false,
             stances: Stances::default(),
             deeds: VecDeque::new(),
             firsts: FxHashMap::default(),

@@ -164,6 +164,7 @@ impl<P: Protocol> Sim<P> {
         let timed_gst = matches!(self.network.gst, Some(Gst::Time(_)));
         let lies = scenario.scheduler.mutate > 0;
         let moments = timed_gst || self.network.turn.is_some();
+        self.detours = self.network.turn.is_some() || !self.stances.is_empty();
         self.attended = self.scripted || self.adversary.is_some() || lies || moments || self.world.timed();
         self.slab.clear();
         let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
