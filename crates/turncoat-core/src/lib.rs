@@ -1,13 +1,8 @@
 //! The kernel of turncoat: a small, deterministic simulator of protocols among liars.
 //!
 //! A [`Scenario`](scenario::Scenario) goes in, an [`Outcome`](outcome::Outcome) comes out; the same bytes on
-//! any thread, machine, day. Three traits hang around the loop in [`sim`], each answering one question:
-//!
-//! | trait | question |
-//! |---|---|
-//! | [`Scheduler`](schedule::Scheduler) | which enabled event is next? |
-//! | [`Adversary`](adversary::Adversary) | what happens to this message? |
-//! | [`Strategy`](strategy::Strategy) | which scenario shall run next? |
+//! any thread, machine, day. A [`Strategy`](strategy::Strategy) says which scenario runs next. In the loop of [`sim`], a
+//! [`Scheduler`](schedule::Scheduler) picks the next event, and the faults of the scenario say what happens to each message.
 //!
 //! Protocol authors start with [`node`]; those who write faults with [`fault`].
 #![forbid(unsafe_code)]
@@ -15,7 +10,7 @@
 // The derives name this crate by its own name, also from within.
 extern crate self as turncoat_core;
 
-pub mod adversary;
+mod adversary;
 pub mod assume;
 pub mod check;
 pub mod checkpoint;

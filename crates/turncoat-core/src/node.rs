@@ -5,9 +5,10 @@
 //! ...", which is about states, not about the moment in which the last message came in.
 
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use rustc_hash::FxHasher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +17,7 @@ use crate::check::Check;
 use crate::client::{Op, Request};
 use crate::flags::Flag;
 use crate::grounds::Grounds;
-use crate::hash::{Digest, stable_hash};
+use crate::hash::Digest;
 use crate::ids::{NodeId, NodeSet, Slot, Time, View};
 use crate::message::{Message, RoundKey};
 use crate::rng::{Purpose, Rng};
@@ -226,7 +227,7 @@ pub trait Node<P: Protocol>: 'static {
 /// A state that can be shown, compared and hashed. Implemented by `Hash + Debug + Serialize`; the `Hash`
 /// keeps std's maps, whose order is random, out at compile time.
 pub trait State {
-    /// A stable hash.
+    /// To see whether it has changed. It means nothing elsewhere: another build may hash otherwise.
     fn state_hash(&self) -> u64;
     /// As JSON, for tables and diffs.
     ///
@@ -245,7 +246,9 @@ pub trait State {
 
 impl<T: Hash + Debug + Serialize> State for T {
     fn state_hash(&self) -> u64 {
-        stable_hash(0x57A7E, self)
+        let mut hasher = FxHasher::default();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
     fn try_json(&self) -> serde_json::Result<serde_json::Value> {
         serde_json::to_value(self)

@@ -10,7 +10,7 @@ mod test;
 
 pub(crate) use compile::Words;
 
-use crate::adversary::{Adversary, Deed, Fate, LieSpec, Sent, Sight, Verdict};
+use crate::adversary::{Deed, Fate, LieSpec, Sent, Sight, Verdict};
 use crate::fault::{RoundSource, Span, When};
 use crate::ids::{Seat, SeatSet, Time};
 use crate::message::Lie;
@@ -58,6 +58,27 @@ struct Rule {
     network: bool,
     /// Whether it goes on in the calm phase, whoever sends: delays up to the bound, and the deafness of liars.
     lasts: bool,
+}
+
+impl Rule {
+    const fn by_network(&self) -> bool {
+        self.network || self.action.network()
+    }
+
+    /// Whether it does no more than the network may do in the calm phase: at worst a message is as late as the bound allows.
+    /// Liars go on, and hear what they like.
+    const fn calms_down(&self, copy: &Sent) -> bool {
+        let deed = matches!(self.action, Action::Deed);
+        copy.calm && !deed && !self.lasts && (self.by_network() || !copy.byzantine)
+    }
+
+    /// Whether it may meet a copy of this sending. `late`: whether what it cuts off in the calm phase comes late.
+    #[inline]
+    fn concerns(&self, sent: &Sent, inherit: bool, late: bool) -> bool {
+        self.test.is_about(sent, inherit)
+            && !matches!(self.action, Action::Stance)
+            && (!self.calms_down(sent) || (late && self.action.cuts()))
+    }
 }
 
 /// A list of faults, names resolved.
@@ -141,10 +162,10 @@ impl Plan {
         });
         found as u64 + 1
     }
-}
 
-impl Adversary for Plan {
-    fn is_steady(&self, now: &Sent, period: u64) -> bool {
+    /// Whether from now on it judges every copy by its sender, receiver and kind alone, and by its view up to multiples of
+    /// `period`, where `now` is what a copy of whoever is furthest behind would be. It has no memory then.
+    pub(crate) fn is_steady(&self, now: &Sent, period: u64) -> bool {
         let mut rules = self.rules.iter().zip(&self.deeds);
         let steady = |(rule, deed): (&Rule, &Option<Deed>)| {
             // A persona that is awake cannot be woken again.
@@ -162,7 +183,14 @@ impl Adversary for Plan {
         self.scheduled.is_empty() && rules.all(steady)
     }
 
-    fn judge(&mut self, copy: &Sent, sight: &dyn Sight, verdict: &mut Verdict) {
+    /// Whether it may do anything about a sending, whoever receives it. Asked once for all copies: few meet a fault.
+    pub(crate) fn concerns(&self, sent: &Sent) -> bool {
+        self.uses_nth
+            || self.rules.iter().any(|rule| rule.concerns(sent, self.inherit, self.latest.is_some()))
+    }
+
+    /// Judges a copy when it is sent.
+    pub(crate) fn judge(&mut self, copy: &Sent, sight: &dyn Sight, verdict: &mut Verdict) {
         let nth = if self.uses_nth { self.nth(copy) } else { 0 };
         let Self { rules, rng, hold, latest, inherit, .. } = self;
         let (hold, latest, inherit) = (*hold, *latest, *inherit);
@@ -177,11 +205,8 @@ impl Adversary for Plan {
             if !rule.test.in_round(copy, inherit) {
                 continue;
             }
-            let by_network = rule.network || rule.action.network();
-            // In the calm phase the network behaves: at worst a message is as late as the bound allows. Liars go on, and hear
-            // what they like.
-            let deed = matches!(rule.action, Action::Deed);
-            let calm = copy.calm && !deed && !rule.lasts && (by_network || !copy.byzantine);
+            let by_network = rule.by_network();
+            let calm = rule.calms_down(copy);
             if calm && !(rule.action.cuts() && latest.is_some()) {
                 continue;
             }
@@ -240,19 +265,23 @@ impl Adversary for Plan {
         }
     }
 
-    fn deed(&self, index: u16) -> Deed {
+    /// The deed of an index.
+    pub(crate) fn deed(&self, index: u16) -> Deed {
         self.deeds[usize::from(index)].clone().expect("only deeds have deeds")
     }
 
-    fn scheduled(&self) -> &[(u64, Time, u16)] {
+    /// The deeds that no message triggers, each with the step and the time for which it is scheduled.
+    pub(crate) fn scheduled(&self) -> &[(u64, Time, u16)] {
         &self.scheduled
     }
 
-    fn take_scheduled(&mut self, index: u16) {
+    /// Takes one of them.
+    pub(crate) fn take_scheduled(&mut self, index: u16) {
         self.scheduled.retain(|&(_, _, other)| other != index);
     }
 
-    fn only(&self, list: u16, kind: u8) -> &[Lie] {
+    /// The rows that a restricted draw may take.
+    pub(crate) fn only(&self, list: u16, kind: u8) -> &[Lie] {
         &self.only[usize::from(list)][usize::from(kind)]
     }
 }

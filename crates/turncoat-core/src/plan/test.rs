@@ -105,6 +105,12 @@ impl Test {
         span.contains(self.round_of(copy)) && (copy.key.is_some() || inherit)
     }
 
+    /// Whether it may hold for a copy of this sending. It draws and counts nothing for one of another.
+    #[inline]
+    pub(super) fn is_about(&self, sent: &Sent, inherit: bool) -> bool {
+        self.in_round(sent, inherit) && self.from.contains(sent.src) && self.kinds & (1 << sent.kind) != 0
+    }
+
     pub(super) fn holds(
         &mut self,
         copy: &Sent,
@@ -113,10 +119,8 @@ impl Test {
         inherit: bool,
         rng: &mut Rng,
     ) -> bool {
-        let plain = self.in_round(copy, inherit)
-            && self.from.contains(copy.src)
+        let plain = self.is_about(copy, inherit)
             && self.to.contains(copy.dst)
-            && self.kinds & (1 << copy.kind) != 0
             && self.nth.is_none_or(|span| span.contains(nth))
             && self.step.is_none_or(|span| span.contains(copy.step))
             && self.time.is_none_or(|span| span.contains(copy.now.0));

@@ -107,11 +107,12 @@ impl<P: Protocol> Sim<P> {
             _ => None,
         };
         let turn = self.turns.next().map(|at| (at.max(self.io.time), Upcoming::Turn));
-        let idle = self.queue.len() == 0 && self.io.timers.alarms().first.is_none();
-        let scheduled = self.adversary.as_ref().map_or(&[][..], |adversary| adversary.scheduled());
-        let due = scheduled.iter().filter(|&&(step, ..)| step <= self.io.step || idle);
-        let deed = due.min_by_key(|&&(step, time, index)| (time, step, index));
-        let deed = deed.map(|&(_, time, index)| (time, Upcoming::Deed(index)));
+        let deed = self.plan.as_ref().filter(|plan| !plan.scheduled().is_empty()).and_then(|plan| {
+            let idle = self.queue.len() == 0 && self.io.timers.alarms().first.is_none();
+            let due = plan.scheduled().iter().filter(|&&(step, ..)| step <= self.io.step || idle);
+            let next = due.min_by_key(|&&(step, time, index)| (time, step, index));
+            next.map(|&(_, time, index)| (time, Upcoming::Deed(index)))
+        });
         [deed, gst, turn].into_iter().flatten().min_by_key(|&(time, _)| time)
     }
 
@@ -121,8 +122,8 @@ impl<P: Protocol> Sim<P> {
         self.io.time = self.io.time.max(time);
         match upcoming {
             Upcoming::Deed(index) => {
-                if let Some(adversary) = &mut self.adversary {
-                    adversary.take_scheduled(index);
+                if let Some(plan) = &mut self.plan {
+                    plan.take_scheduled(index);
                 }
                 self.injected.faults += 1;
                 self.do_deed(index, None);
@@ -136,7 +137,7 @@ impl<P: Protocol> Sim<P> {
 
     /// Does something to nodes, triggered by a message of a sender or by a moment.
     pub(super) fn do_deed(&mut self, index: u16, trigger: Option<(u32, Seat)>) {
-        let Some(deed) = self.adversary.as_ref().map(|adversary| adversary.deed(index)) else { return };
+        let Some(deed) = self.plan.as_ref().map(|plan| plan.deed(index)) else { return };
         match deed {
             Deed::Crash(seats) => seats.iter().for_each(|seat| self.crash(seat)),
             Deed::Restart(seats, state) => seats.iter().for_each(|seat| self.restart(seat, state)),

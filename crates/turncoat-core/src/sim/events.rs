@@ -1,7 +1,6 @@
 //! What can happen to a node: a message, a timer; and what follows at once.
 
 use super::{AnyNode, Sim, timer_name};
-use crate::adversary::Fate;
 use crate::assume::Assumption;
 use crate::fault::Form;
 use crate::ids::{NodeId, NodeSet, Seat, Time};
@@ -22,10 +21,8 @@ impl<P: Protocol> Sim<P> {
         self.io.step += 1;
         self.io.time = self.io.time.max(header.at);
         let Header { src, dst, payload, kind, .. } = header;
-        if !self.alive.contains(dst) || (self.attended && self.dropped_at_delivery(&header)) {
-            let by = if self.alive.contains(dst) { Loss::Network } else { Loss::Down };
-            self.lose(header, by);
-            return;
+        if !self.alive.contains(dst) {
+            return self.lose(header, Loss::Down);
         }
         self.deliveries += 1;
         let ends = u64::from(src.0) << 16 | u64::from(dst.0) << 8 | u64::from(kind);
@@ -49,6 +46,12 @@ impl<P: Protocol> Sim<P> {
         }
         let Header { src, dst, payload, .. } = header;
         let recorded = self.io.recording.is_some();
+        let face = self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance);
+        if !recorded && !face && header.content == Content::Genuine {
+            self.hand_over(dst, src, payload);
+            self.hashes[dst.index()] = None;
+            return self.do_triggered();
+        }
         if recorded {
             let step = self.io.step;
             // Also if it crashes its receiver.
@@ -65,7 +68,7 @@ impl<P: Protocol> Sim<P> {
         let sent_before = self.sendings;
         if header.content == Content::Garbage {
             self.crashed(dst, "received bytes that do not decode");
-        } else if self.faces.iter().any(|face| face.seat == dst && face.form == Form::Instance) {
+        } else if face {
             self.deliver_to_face(header);
         } else {
             self.hand_over(dst, src, payload);
@@ -81,17 +84,7 @@ impl<P: Protocol> Sim<P> {
                 self.record_arrival(header.id, Arrival::Delivered { step, heeded });
             }
         }
-        self.settle();
-    }
-
-    pub(super) fn dropped_at_delivery(&mut self, header: &Header) -> bool {
-        let Some(adversary) = &self.adversary else { return false };
-        if !adversary.online() {
-            return false;
-        }
-        let msg = self.slab.get(header.payload);
-        let copy = self.copy(header.src, header.dst, header.kind, msg.round(), msg.slot(), 0);
-        self.adversary.as_mut().is_some_and(|adversary| adversary.at_delivery(&copy) == Fate::Drop)
+        self.do_triggered();
     }
 
     pub(super) fn fire(&mut self, seat: Seat, timer: P::Timer, at: Time) {
@@ -161,7 +154,7 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// Sends what a handler left in the outbox; own copies are handled at once, before any other event.
-    #[inline]
+    #[inline(always)]
     pub(super) fn flush(&mut self, seat: Seat) {
         if !self.io.outbox.is_empty() {
             self.send_out(seat);
@@ -176,6 +169,7 @@ impl<P: Protocol> Sim<P> {
             || (!self.stances.is_empty() && self.send_believing(seat, me, to, payload))
     }
 
+    #[inline(never)]
     fn send_out(&mut self, seat: Seat) {
         let me = self.io.seats.node(seat);
         loop {

@@ -56,7 +56,7 @@ impl<P: Protocol> Sim<P> {
             Action::Split(_) if self.calm => {
                 return Err(Rejected::Nothing("the network is calm and cannot be split any more".to_owned()));
             }
-            Action::Split(side) => self.split = *side,
+            Action::Split(side) => (self.split, self.plain) = (*side, false),
             Action::Heal => {
                 self.split = NodeSet::EMPTY;
                 self.release(|_, held| held.until == u64::MAX);

@@ -1,7 +1,7 @@
 //! Lies: the one place where a message is changed on behalf of its sender.
 
 use super::{Rejected, Sim};
-use crate::adversary::{Fate, LieSpec, Verdict};
+use crate::adversary::{Fate, LieSpec};
 use crate::fault::Form;
 use crate::hash::stable_hash;
 use crate::ids::{NodeSet, Seat};
@@ -37,16 +37,9 @@ fn drawn_from(rows: &[Lie], kind: u8, seed: u64) -> Option<Lie> {
 }
 
 impl<P: Protocol> Sim<P> {
-    /// Tells the lies of a verdict, and those of an outgoing face: the payload to send and whether it is a
+    /// Tells the lies of the verdict, and those of an outgoing face: the payload to send and whether it is a
     /// lie, or nothing if it is not sent. The copy's hold moves from the true payload to the false one.
-    pub(super) fn tell(
-        &mut self,
-        src: Seat,
-        dst: Seat,
-        payload: u32,
-        kind: u8,
-        verdict: &Verdict,
-    ) -> Option<(u32, Content)> {
+    pub(super) fn tell(&mut self, src: Seat, dst: Seat, payload: u32, kind: u8) -> Option<(u32, Content)> {
         let mut current = payload;
         let mut content = Content::Genuine;
         let receiver = self.io.seats.node(dst);
@@ -66,11 +59,12 @@ impl<P: Protocol> Sim<P> {
                 Some(_) => {}
             }
         }
-        if verdict.fate == Fate::Drop {
+        if self.verdict.fate == Fate::Drop {
             return Some((current, content));
         }
-        for lie in &verdict.lies {
-            match self.lie(src, dst, current, kind, lie) {
+        for i in 0..self.verdict.lies.len() {
+            let lie = self.verdict.lies[i].clone();
+            match self.lie(src, dst, current, kind, &lie) {
                 Ok(Told::Changed(lie)) => {
                     current = lie;
                     content = Content::Lie;
@@ -186,8 +180,8 @@ impl<P: Protocol> Sim<P> {
 
     /// The row that (kind, seed) stands for; omission is one of the choices.
     pub(super) fn draw_lie(&self, kind: u8, seed: u64, scope: Scope, only: Option<u16>) -> Option<Lie> {
-        if let (Some(list), Some(adversary)) = (only, &self.adversary) {
-            return drawn_from(adversary.only(list, kind), kind, seed);
+        if let (Some(list), Some(plan)) = (only, &self.plan) {
+            return drawn_from(plan.only(list, kind), kind, seed);
         }
         let draw = draw_of(kind, seed);
         let allowed = |row: &Mutation| row.scope <= scope;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::adversary::{Adversary, Verdict};
+use crate::adversary::Verdict;
 use crate::assume::{Assumption, World};
 use crate::check::Check;
 use crate::fault::RoundSource;
@@ -29,7 +29,7 @@ use crate::node::{ClientWork, Cluster, Protocol};
 use crate::outcome::{End, Injected, Outcome, Property, Violation};
 use crate::part::Scope;
 use crate::persona::Face;
-use crate::plan::LastRounds;
+use crate::plan::{LastRounds, Plan};
 use crate::queue::Queue;
 use crate::record::{Loss, What};
 use crate::rng::Rng;
@@ -173,14 +173,20 @@ pub struct Sim<P: Protocol> {
     io: Io<P>,
     slab: Slab<P::Msg>,
     queue: Queue,
-    /// Whether every identity has one seat.
-    single: bool,
+    /// The identities that have one seat.
+    alone: NodeSet,
+    /// Whether nobody has a say in any message: every identity has one seat, nobody attends, links keep no order.
+    plain: bool,
     everybody: NodeSet,
-    /// Whether somebody watches (a recording) or meddles (an adversary, a script).
+    /// Whether somebody watches each message: a recording, a script, a clock for delays.
+    watched: bool,
+    /// Whether somebody watches or meddles.
     attended: bool,
+    /// Whether things happen at moments of their own, without a message or a timer.
+    moments: bool,
     /// Whether a script says what happens.
     scripted: bool,
-    adversary: Option<Box<dyn Adversary>>,
+    plan: Option<Plan>,
     last_fault_rounds: LastRounds,
     /// Nothing passes between these and all others; none: the network is whole.
     split: NodeSet,
@@ -272,11 +278,14 @@ impl<P: Protocol> Sim<P> {
             io: Io::new(),
             slab: Slab::new(),
             queue: Queue::default(),
-            single: true,
+            alone: NodeSet::EMPTY,
+            plain: false,
             everybody: NodeSet::EMPTY,
+            watched: false,
             attended: false,
+            moments: false,
             scripted: false,
-            adversary: None,
+            plan: None,
             last_fault_rounds: LastRounds::default(),
             split: NodeSet::EMPTY,
             faces: Vec::new(),
@@ -355,7 +364,7 @@ impl<P: Protocol> Sim<P> {
         if self.scripted && self.play_script() {
             return true;
         }
-        if self.attended && self.something_first() {
+        if self.moments && self.something_first() {
             return true;
         }
         match self.queue.pick(&self.io.timers.alarms(), &mut self.schedule_rng) {
@@ -365,7 +374,7 @@ impl<P: Protocol> Sim<P> {
         true
     }
 
-    /// Somebody watches or meddles: does what comes before the next event, if anything does.
+    /// Does what comes before the next event, if anything does.
     fn something_first(&mut self) -> bool {
         let (alarms, now) = (self.io.timers.alarms(), self.io.time);
         let Some((moment, _)) = self.next_moment() else { return false };

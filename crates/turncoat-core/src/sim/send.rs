@@ -11,6 +11,7 @@ use crate::message::{Message, RoundKey};
 use crate::net::{Content, Header};
 use crate::node::{Cluster, Protocol, Vitals};
 use crate::part::{Described, Part};
+use crate::persona::Face;
 use crate::record::{Arrival, Loss, What};
 
 /// One message on its way to several receivers.
@@ -19,7 +20,8 @@ struct Sending {
     src: Seat,
     payload: u32,
     kind: u8,
-    key: Option<RoundKey>,
+    /// A copy as the adversary sees it, if it may do anything about this message.
+    judged: Option<Sent>,
 }
 
 /// What the adversary may look at while a message is sent.
@@ -60,38 +62,60 @@ impl<P: Protocol> Sim<P> {
         if self.slab.keep {
             self.firsts.entry((src, kind)).or_insert(payload);
         }
-        if !self.single {
-            let sent = Sending { src, payload, kind, key };
-            to.iter().for_each(|node| self.send_to_seats(sent, me, node));
-            return;
+        let sent = Sending { src, payload, kind, judged: None };
+        if !self.plain {
+            return self.send_with_care(sent, me, to, key);
         }
+        // These are the kernel's hottest lines.
         let to = to.without(NodeSet::one(me)).and(self.everybody);
-        if self.attended || self.network.fifo {
-            let sent = Sending { src, payload, kind, key };
-            for node in to.iter() {
-                let dst = self.io.seats.first(node).expect("everybody has a seat");
-                self.send_copies(sent, &[dst]);
-            }
-            return;
-        }
-        // As `send_copy`, without what nobody asked for: these are the kernel's hottest lines.
         self.slab.hold_for(payload, to.len());
-        let from_client = me.is_client();
         for node in to.iter() {
-            let dst = Seat((node.index() + if node.is_client() { self.cluster.n } else { 0 }) as u8);
-            let (at, id) = (self.io.time + self.latency(), self.next_id);
-            self.next_id += 1;
-            self.queue.push(Header {
-                at,
-                id,
-                payload,
-                src,
-                dst,
-                kind,
-                from_client,
-                content: Content::Genuine,
-            });
+            self.push_plain(sent, me, node);
         }
+    }
+
+    /// Sends where somebody may have a say in it.
+    #[inline(never)]
+    fn send_with_care(&mut self, mut sent: Sending, me: NodeId, to: NodeSet, key: Option<RoundKey>) {
+        sent.judged = self.judged(&sent, key);
+        let free = sent.judged.is_none() && !self.watched && !self.network.fifo && self.split.is_empty();
+        for node in to.iter() {
+            // Between two that have one seat each, all is as if everybody had.
+            if !(self.alone.contains(me) && self.alone.contains(node)) {
+                self.send_to_seats(sent, me, node);
+            } else if node != me && free {
+                self.slab.hold(sent.payload);
+                self.push_plain(sent, me, node);
+            } else if node != me {
+                self.send_copies(sent, &[self.only_seat(node)]);
+            }
+        }
+    }
+
+    /// As `send_copies`, without what nobody asked for.
+    #[inline(always)]
+    fn push_plain(&mut self, sent: Sending, me: NodeId, node: NodeId) {
+        let Sending { src, payload, kind, .. } = sent;
+        let dst = self.only_seat(node);
+        let (at, id) = (self.io.time + self.latency(), self.next_id);
+        self.next_id += 1;
+        let (from_client, content) = (me.is_client(), Content::Genuine);
+        self.queue.push(Header { at, id, payload, src, dst, kind, from_client, content });
+    }
+
+    /// The seat of an identity that has one.
+    #[inline(always)]
+    fn only_seat(&self, node: NodeId) -> Seat {
+        Seat((node.index() + if node.is_client() { self.cluster.n } else { 0 }) as u8)
+    }
+
+    /// What the adversary sees of a message, if it may do something about it.
+    fn judged(&self, sent: &Sending, key: Option<RoundKey>) -> Option<Sent> {
+        let plan = self.plan.as_ref()?;
+        let Sending { src, payload, kind, .. } = *sent;
+        let copy = self.copy(src, src, kind, key, self.slab.get(payload).slot(), self.sendings);
+        let speaks = |face: &Face| face.form == Form::Outgoing && face.seat == src;
+        (plan.concerns(&copy) || self.faces.iter().any(speaks)).then_some(copy)
     }
 
     /// Sends to all instances of an identity: twins are judged one by one, the faces of a liar together.
@@ -150,8 +174,8 @@ impl<P: Protocol> Sim<P> {
 
     /// Sends one copy to each of these seats. An adversary judges the first, the others fare alike.
     fn send_copies(&mut self, sent: Sending, to: &[Seat]) {
-        let Sending { src, payload, kind, key } = sent;
-        if self.adversary.is_none() {
+        let Sending { src, payload, kind, judged } = sent;
+        let Some(copy) = judged.map(|copy| Sent { dst: to[0], ..copy }) else {
             for &dst in to {
                 let header = self.header(src, dst, payload, kind, Content::Genuine);
                 if self.is_cut(src, dst) {
@@ -162,40 +186,39 @@ impl<P: Protocol> Sim<P> {
                 }
             }
             return;
-        }
-        let copy = self.copy(src, to[0], kind, key, self.slab.get(payload).slot(), self.sendings);
-        let mut verdict = std::mem::take(&mut self.verdict);
+        };
+        let Self { plan, verdict, slab, nodes, cluster, .. } = self;
         verdict.clear();
-        if let Some(adversary) = &mut self.adversary {
-            let msg = self.slab.get(payload);
-            let sight = Seen::<P> { msg, nodes: &self.nodes, cluster: &self.cluster };
-            adversary.judge(&copy, &sight, &mut verdict);
+        if let Some(plan) = plan {
+            let sight = Seen::<P> { msg: slab.get(payload), nodes, cluster };
+            plan.judge(&copy, &sight, verdict);
         }
         self.injected.faults += verdict.matched;
         for &index in &verdict.deeds {
-            self.slab.hold(payload);
+            slab.hold(payload);
             self.deeds.push_back(Triggered { index, payload, src });
         }
-        self.slab.hold(payload);
-        let told = self.tell(src, to[0], payload, kind, &verdict);
+        let (fate, delay, extra) = (verdict.fate, verdict.delay, verdict.extra);
+        slab.hold(payload);
+        let told = self.tell(src, to[0], payload, kind);
         let truth = payload;
         let (payload, content) = told.unwrap_or((payload, Content::Genuine));
-        if self.stances.is_listening() && told.is_some() && verdict.fate != Fate::Drop {
+        if self.stances.is_listening() && told.is_some() && fate != Fate::Drop {
             self.listen(to[0], payload, content);
         }
         for &dst in to {
             let header = self.header(src, dst, payload, kind, content);
-            match verdict.fate {
+            match fate {
                 _ if told.is_some() && self.is_cut(src, dst) => self.keep_or_lose(&header, truth),
                 Fate::Hold(until, source) if told.is_some() => {
                     self.slab.hold(payload);
-                    let (delay, sent) = (verdict.delay, self.io.time);
+                    let sent = self.io.time;
                     self.hold(Held { header, until, source, delay, sent, row: 0 }, Some(truth));
                 }
                 Fate::Send if told.is_some() => {
-                    for _ in 0..=verdict.extra {
+                    for _ in 0..=extra {
                         self.slab.hold(payload);
-                        self.push_copy(header, verdict.delay, Some(truth));
+                        self.push_copy(header, delay, Some(truth));
                     }
                 }
                 _ if told.is_some() => self.lose_unsent(&header, truth, Loss::Network),
@@ -205,7 +228,6 @@ impl<P: Protocol> Sim<P> {
             }
         }
         self.slab.release(payload);
-        self.verdict = verdict;
     }
 
     /// Whether somebody has split the network between the two.

@@ -33,7 +33,7 @@ impl<P: Protocol> Sim<P> {
         self.io.recording = Some(Recording::default());
         self.io.ledger.keep_log();
         self.numbering.on = true;
-        self.attended = true;
+        (self.watched, self.attended, self.plain) = (true, true, false);
         self.start();
         Ok(())
     }
@@ -159,13 +159,17 @@ impl<P: Protocol> Sim<P> {
         self.prepare_plan(scenario)?;
         self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };
         self.queue.reset(&scenario.scheduler, seats);
-        self.single = self.io.seats.further().next().is_none();
+        let further: NodeSet = self.io.seats.further().map(|(node, _)| node).collect();
+        self.alone = self.everybody.without(further);
         self.scripted = scenario.scheduler.name == SchedulerName::Script;
         let timed_gst = matches!(self.network.gst, Some(Gst::Time(_)));
         let lies = scenario.scheduler.mutate > 0;
-        let moments = timed_gst || self.network.turn.is_some();
+        let deeds = self.plan.as_ref().is_some_and(|plan| !plan.scheduled().is_empty());
+        self.moments = timed_gst || self.network.turn.is_some() || deeds;
         self.detours = self.network.turn.is_some() || !self.stances.is_empty();
-        self.attended = self.scripted || self.adversary.is_some() || lies || moments || self.world.timed();
+        self.watched = self.scripted || lies || self.world.timed();
+        self.attended = self.watched || self.plan.is_some();
+        self.plain = !self.attended && !self.network.fifo && further.is_empty();
         self.slab.clear();
         let online_lies = scenario.scheduler.mutate > 0 || scenario.scheduler.name == SchedulerName::Script;
         self.slab.keep = online_lies && !self.byzantine.is_empty() || self.slab.keep;
@@ -354,7 +358,7 @@ impl<P: Protocol> Sim<P> {
     pub(super) fn prepare_plan(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         self.faces.clear();
         self.stances.clear();
-        self.adversary = None;
+        self.plan = None;
         self.last_fault_rounds = LastRounds::default();
         self.slab.keep = false;
         if scenario.adversary.faults.is_empty() {
@@ -386,7 +390,7 @@ impl<P: Protocol> Sim<P> {
                 self.faces.push(Face::new(spec, seat, i as u16, awake));
             }
         }
-        self.adversary = Some(Box::new(plan));
+        self.plan = Some(plan);
         Ok(())
     }
 

@@ -170,9 +170,9 @@ impl<P: Protocol> Sim<P> {
 
     /// Whether the adversary judges by sender, receiver and kind alone, whoever sends.
     fn is_steady(&self) -> bool {
-        let Some(adversary) = &self.adversary else { return true };
+        let Some(plan) = &self.plan else { return true };
         let seats = self.io.seats.replicas().iter().filter(|&seat| self.is_alive(seat));
         let mut copies = seats.map(|seat| self.copy(seat, seat, 0, None, None, 0));
-        copies.all(|copy| adversary.is_steady(&copy, self.cluster.n as u64))
+        copies.all(|copy| plan.is_steady(&copy, self.cluster.n as u64))
     }
 }
