@@ -13,6 +13,7 @@ pub struct Seats {
     /// Where the further instances start.
     single: usize,
     twins: NodeSet,
+    replicas: SeatSet,
 }
 
 impl Seats {
@@ -35,6 +36,12 @@ impl Seats {
                 && persona.form == Form::Instance
             {
                 self.add(persona.of);
+            }
+        }
+        self.replicas = SeatSet::default();
+        for seat in self.all() {
+            if !self.node(seat).is_client() {
+                self.replicas.insert(seat);
             }
         }
     }
@@ -100,11 +107,8 @@ impl Seats {
     }
 
     /// The seats of the replicas, all instances.
-    pub fn replicas(&self) -> SeatSet {
-        let mut set = SeatSet::default();
-        let replicas = (0..self.len()).filter(|&i| !self.nodes[i].is_client());
-        replicas.for_each(|i| set.insert(Seat(i as u8)));
-        set
+    pub const fn replicas(&self) -> SeatSet {
+        self.replicas
     }
 
     /// The seats that a name means.
