@@ -33,6 +33,7 @@ pub mod partitions;
 mod portfolio;
 mod random;
 mod restarts;
+mod stalls;
 mod swarm;
 mod twins;
 mod two_faced;
@@ -59,7 +60,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 12] = [
+static ALL: [Info; 13] = [
     none::INFO,
     naive::INFO,
     random::INFO,
@@ -70,6 +71,7 @@ static ALL: [Info; 12] = [
     two_faced::INFO,
     lasting::INFO,
     swarm::INFO,
+    stalls::INFO,
     enumerate::INFO,
     portfolio::INFO,
 ];

@@ -24,10 +24,11 @@ fn a_campaign_goes_on_where_it_stopped() {
 #[test]
 fn what_a_campaign_found_is_known_after_a_break() {
     let folder = Folder::new();
-    let first = folder.turncoat("fuzz pbft-java --runs 200 --until never --db runs.db");
+    let first = folder.turncoat("fuzz pbft-java --runs 200 --until never --no-shrink --db runs.db");
     assert_eq!(first.code, 1, "{}", first.err);
-    let resumed = folder.turncoat("fuzz pbft-java --runs 400 --until never --db runs.db --resume --json");
-    let whole = folder.turncoat("fuzz pbft-java --runs 400 --until never --json");
+    let resumed =
+        folder.turncoat("fuzz pbft-java --runs 400 --until never --no-shrink --db runs.db --resume --json");
+    let whole = folder.turncoat("fuzz pbft-java --runs 400 --until never --no-shrink --json");
     for key in ["violations", "violating", "marks", "ends", "mutations", "fingerprint"] {
         assert_eq!(resumed.json()[key], whole.json()[key], "{key}");
     }

@@ -75,15 +75,22 @@ impl<P: Protocol> Moment for Sim<P> {
 
     fn world(&self) -> Result<Vec<Token>, Vec<&'static str>> {
         let mut open = self.open();
-        let mut world = self.tokens(&[]);
+        let mut live = Vec::new();
+        let mut world = self.tokens(&live);
         if world.is_none() {
             open.push("a node does not show its state");
         }
         // Blocks that somebody names are live, and so are those below them as far as a rule may look.
         for _ in 0..DEPTH {
-            world = world.filter(|_| open.is_empty()).and_then(|world| self.tokens(&named(&world)));
+            let Some(tokens) = world.as_ref().filter(|_| open.is_empty()) else { return Err(open) };
+            let named = named(tokens);
+            if named == live {
+                break;
+            }
+            world = self.tokens(&named);
+            live = named;
         }
-        world.ok_or(open)
+        world.filter(|_| open.is_empty()).ok_or(open)
     }
 
     fn period(&self) -> u32 {

@@ -33,7 +33,7 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 18] = [
+const LINES: [&str; 19] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
@@ -48,6 +48,7 @@ const LINES: [&str; 18] = [
     "lasting",
     "lasting singles=never",
     "swarm",
+    "stalls",
     "enumerate",
     "enumerate led=2 schedules=timed,async views=1",
     "portfolio",

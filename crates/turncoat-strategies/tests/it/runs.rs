@@ -74,7 +74,7 @@ fn outcomes(line: &str) -> Vec<Outcome> {
 
 #[test]
 fn every_scenario_runs_and_runs_the_same_again() {
-    for line in LINES.into_iter().chain(["lasting stances=100", "swarm stances=100"]) {
+    for line in LINES.into_iter().chain(["lasting stances=100", "swarm stances=100", "stalls stances=100"]) {
         assert_eq!(outcomes(line), outcomes(line), "{line}");
     }
 }

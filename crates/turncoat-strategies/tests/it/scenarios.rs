@@ -15,7 +15,9 @@ use super::{LINES, run, runs, strategy};
 
 /// Strategies that need somebody to lie to; they also draw schedules.
 fn has_an_audience(line: &str) -> bool {
-    ["two-faced", "lasting", "swarm", "enumerate", "portfolio"].iter().any(|name| line.starts_with(name))
+    ["two-faced", "lasting", "swarm", "stalls", "enumerate", "portfolio"]
+        .iter()
+        .any(|name| line.starts_with(name))
 }
 
 fn cuts(fault: &Fault) -> bool {
@@ -335,7 +337,7 @@ fn rounds_may_start_later_and_the_liar_be_fixed() {
 /// Stances come last and are off by default: without them the runs are what they were.
 #[test]
 fn stances_are_drawn_beside_all_else() {
-    for line in ["lasting", "lasting singles=never", "swarm"] {
+    for line in ["lasting", "lasting singles=never", "swarm", "stalls"] {
         let without: Vec<Scenario> = runs(line, 200).collect();
         assert_eq!(runs(&format!("{line} stances=0"), 200).collect::<Vec<_>>(), without);
         let mut drawn = 0;

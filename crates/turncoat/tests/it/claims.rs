@@ -20,13 +20,14 @@ use turncoat::{Scenario, Seed, strategies};
 use crate::explain::{EXPLAINED, entry};
 
 /// Finds that are explained beside the suite.
-const FINDS: usize = 100;
+const FINDS: usize = 40;
 
 /// A run, made again to be asked.
 struct Witness {
     entry: Entry,
     scenario: Scenario,
     recording: Recording,
+    decisions: Vec<Decided>,
 }
 
 /// A decision as it is on record.
@@ -43,22 +44,8 @@ impl Witness {
     fn of(scenario: &Scenario) -> (Self, Outcome) {
         let entry = entry(&scenario.protocol.name);
         let (outcome, recording) = entry.runner().record(scenario).expect("it runs");
-        (Self { entry, scenario: scenario.clone(), recording }, outcome)
-    }
-
-    fn decisions(&self) -> Vec<Decided> {
-        let mut decisions = Vec::new();
-        for event in &self.recording.events {
-            let What::Commit { seat, slot, id, grounds, requests } = &event.what else { continue };
-            let texts = requests.iter().flat_map(|request| {
-                let text = format!("{}#{}:{}", request.client, request.ts, request.op);
-                [request.digest().to_string(), text]
-            });
-            let texts = texts.chain([id.to_string()]).collect();
-            let (seat, slot, id, grounds, step) = (*seat, *slot, *id, *grounds, event.step);
-            decisions.push(Decided { seat, slot, id, grounds, step, texts });
-        }
-        decisions
+        let decisions = decisions(&recording);
+        (Self { entry, scenario: scenario.clone(), recording, decisions }, outcome)
     }
 
     fn is_byzantine(&self, seat: SeatName) -> bool {
@@ -79,25 +66,25 @@ impl Witness {
         match claim {
             Claim::Decided { seat, slot, id, step, grounds } => {
                 let same = |d: &Decided| (d.seat, d.slot, d.id, d.step) == (*seat, *slot, *id, *step);
-                let decisions = self.decisions();
+                let decisions = &self.decisions;
                 let decision = decisions.iter().find(|d| same(d)).ok_or("nobody decided that")?;
                 is(grounds.is_none_or(|grounds| grounds == decision.grounds), "on other grounds")
             }
             Claim::Undecided(seat, slot, until) => {
                 let same =
                     |d: &Decided| d.seat == *seat && d.step <= *until && slot.is_none_or(|s| s == d.slot);
-                is(!self.decisions().iter().any(same), "it was decided")
+                is(!self.decisions.iter().any(same), "it was decided")
             }
             Claim::Counted { decider, slot, step, voter, vote } => {
                 self.sent(vote)?;
-                let decisions = self.decisions();
+                let decisions = &self.decisions;
                 let mut same =
                     decisions.iter().filter(|d| (d.seat, d.slot, d.step) == (*decider, *slot, *step));
                 is(same.any(|decision| self.counts(decision, *voter, vote)), "that decision did not count it")
             }
             Claim::Miscounted(vote, id) => {
                 self.sent(vote)?;
-                let decisions = self.decisions();
+                let decisions = &self.decisions;
                 let decided = decisions.iter().filter(|d| d.id == *id);
                 let mut named = decided.flat_map(|d| &d.texts).filter(|text| has_word(&vote.text, text));
                 is(named.next().is_none(), "the vote names the value")
@@ -172,7 +159,7 @@ impl Witness {
 
     fn last_decision(&self) -> Option<(SeatName, u64)> {
         let correct = |seat| self.standing(seat).is_ok_and(|standing| standing.correct);
-        self.decisions().iter().rfind(|d| correct(d.seat)).map(|d| (d.seat, d.step))
+        self.decisions.iter().rfind(|d| correct(d.seat)).map(|d| (d.seat, d.step))
     }
 
     /// Whether a decision counts this message as the vote of somebody: what it says of its kind, its view and its subject, and
@@ -224,8 +211,23 @@ impl Witness {
         is(to > from && !first.is_empty() && !second.is_empty(), "there is no such part")?;
         is(first[..second.len().min(first.len())] == second[..], "the parts differ")?;
         let decided = |d: &Decided| d.step > from && self.standing(d.seat).is_ok_and(|s| s.correct);
-        is(!self.decisions().iter().any(decided), "somebody decides meanwhile")
+        is(!self.decisions.iter().any(decided), "somebody decides meanwhile")
     }
+}
+
+fn decisions(recording: &Recording) -> Vec<Decided> {
+    let mut decisions = Vec::new();
+    for event in &recording.events {
+        let What::Commit { seat, slot, id, grounds, requests } = &event.what else { continue };
+        let texts = requests.iter().flat_map(|request| {
+            let text = format!("{}#{}:{}", request.client, request.ts, request.op);
+            [request.digest().to_string(), text]
+        });
+        let texts = texts.chain([id.to_string()]).collect();
+        let (seat, slot, id, grounds, step) = (*seat, *slot, *id, *grounds, event.step);
+        decisions.push(Decided { seat, slot, id, grounds, step, texts });
+    }
+    decisions
 }
 
 fn is(so: bool, else_: &str) -> Result<(), String> {
@@ -396,7 +398,7 @@ fn what_did_not_happen_is_not_confirmed() {
             Claim::Lie(copy) => Claim::Withheld(copy),
             Claim::Sent(copy) => Claim::Sent(Box::new(SentCopy { sent: copy.sent + 1, ..*copy })),
             Claim::Miscounted(copy, _) => {
-                let named = witness.decisions().iter().find(|d| d.slot == Slot(2)).map(|d| d.id);
+                let named = witness.decisions.iter().find(|d| d.slot == Slot(2)).map(|d| d.id);
                 Claim::Miscounted(copy, named.expect("a decision"))
             }
             _ => continue,

@@ -35,6 +35,13 @@ fn a_swarm_of_cuts_needs_no_liar() {
     assert!(first("swarm", "zyzzyva/reconcile-early", 3000).is_some());
 }
 
+/// A view ends at one kind of message, and the next leader lies about what it has left behind.
+#[test]
+fn a_view_that_gets_stuck_leaves_something_to_lie_about() {
+    assert!(first("stalls", "hotstuff/no-dedup-votes", 1000).is_some());
+    assert!(first("stalls", "hotstuff/tc-quorum-low", 1000).is_some());
+}
+
 /// Of four replicas one stays silent: the rule of chained HotStuff never sees four correct leaders in a row.
 #[test]
 fn silence_is_a_lie_that_lasts() {

@@ -53,7 +53,7 @@ fn correct_protocols_survive_liars_with_stances() {
     ] {
         let entry = entry(name);
         let (mut runner, mut flagged) = (entry.runner(), 0);
-        for strategy in ["lasting", "swarm"] {
+        for strategy in ["lasting", "swarm", "stalls"] {
             for scenario in drawn(&entry, &[], strategy, runs) {
                 let outcome = runner.execute(&scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
                 let found =
