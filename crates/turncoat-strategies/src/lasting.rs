@@ -92,6 +92,13 @@ impl Lasting {
         })
     }
 
+    /// For a strategy that draws lasting lies beside other faults, by the parameters that both have.
+    pub(crate) fn beside(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
+        let mut given = params.shared(&INFO)?;
+        given.push(("singles".to_owned(), "never".to_owned()));
+        Self::new(base, &params.part(&INFO, &given)?)
+    }
+
     /// Lasting lies of these liars, drawn. Half of the time all are about one kind of message.
     pub(crate) fn draw(&self, liars: &[NodeId], rng: &mut Rng) -> Vec<Fault> {
         let kind = (self.kinds > 0 && rng.below(2) == 0).then(|| rng.index(self.kinds));

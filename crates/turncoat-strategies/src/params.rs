@@ -60,6 +60,14 @@ impl<'a> Params<'a> {
         names.iter().map(value).collect()
     }
 
+    /// The values of the parameters that another strategy has too, to be passed on.
+    pub(crate) fn shared(&self, info: &Info) -> Result<Vec<(String, String)>, StrategyError> {
+        let own = self.known.iter().map(|param| param.name);
+        let shared: Vec<&str> =
+            own.filter(|own| info.params.iter().any(|param| param.name == *own)).collect();
+        self.passed(&shared)
+    }
+
     /// A whole number.
     pub(crate) fn number(&self, name: &str, range: RangeInclusive<u32>) -> Result<u32, StrategyError> {
         self.typed(name, |text| {

@@ -14,7 +14,7 @@ use turncoat_core::scenario::Scenario;
 use turncoat_core::strategy::Strategy;
 
 use crate::cast::{CLIENTS, GST, R, REQUESTS, SCHEDULE, SCOPE, STANCES};
-use crate::lasting::{self, Lasting};
+use crate::lasting::Lasting;
 use crate::liars::{LIAR, LIARS_DRAWN};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError, draw};
@@ -45,11 +45,8 @@ struct Stalls {
 
 impl Stalls {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let shared = [LIAR, LIARS_DRAWN, R, SCOPE, SCHEDULE, CLIENTS, REQUESTS, GST].map(|param| param.name);
-        let mut given = params.passed(&shared)?;
-        given.push(("singles".to_owned(), "never".to_owned()));
         Ok(Self {
-            lasting: Lasting::new(base, &params.part(&lasting::INFO, &given)?)?,
+            lasting: Lasting::beside(base, params)?,
             kinds: params.lies.kinds(),
             n: base.cluster.n,
             stances: params.number(STANCES.name, 0..=100)?,
@@ -101,17 +98,12 @@ impl Strategy for Stalls {
         let (mut scenario, liars) = cast.liars.next(rng);
         scenario.scheduler = cast.schedule(rng);
         let mut faults = Vec::new();
-        let (lies, face) = *rng.pick(&[
-            (true, false),
-            (true, false),
-            (true, false),
-            (true, true),
-            (true, true),
-            (false, true),
-            (false, true),
-            (false, true),
-            (false, false),
-        ]);
+        let (lies, face) = match rng.below(9) {
+            0..3 => (true, false),
+            3..5 => (true, true),
+            5..8 => (false, true),
+            _ => (false, false),
+        };
         if lies {
             faults.extend(self.lasting.draw(&liars, rng));
         }

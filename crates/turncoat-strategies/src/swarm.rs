@@ -25,7 +25,7 @@ use turncoat_core::scenario::{Gst, Latency, Scenario};
 use turncoat_core::strategy::Strategy;
 
 use crate::cast::{CLIENTS, GST, REQUESTS, SCHEDULE, SCOPE, STANCES};
-use crate::lasting::{self, Lasting};
+use crate::lasting::Lasting;
 use crate::liars::{LIAR, LIARS_DRAWN};
 use crate::params::{Param, Params};
 use crate::{Info, StrategyError, draw};
@@ -91,12 +91,8 @@ impl Rounds {
 
 impl Swarm {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let shared = [LIAR, LIARS_DRAWN, SCOPE, SCHEDULE, CLIENTS, REQUESTS, GST].map(|param| param.name);
-        let mut given = params.passed(&shared)?;
-        given.push(("singles".to_owned(), "never".to_owned()));
-        let lasting = Lasting::new(base, &params.part(&lasting::INFO, &given)?)?;
         Ok(Self {
-            lasting,
+            lasting: Lasting::beside(base, params)?,
             kinds: params.lies.kinds(),
             n: base.cluster.n,
             f: base.cluster.f,

@@ -1,5 +1,8 @@
 //! Tables of papers, run again.
 
+use std::fmt::Write;
+use std::{env, fs};
+
 use serde_json::Value;
 
 use super::bad_input::refused_args;
@@ -7,7 +10,7 @@ use super::{Folder, turncoat};
 
 #[test]
 fn a_table_has_the_published_numbers_beside_ours() {
-    let ran = turncoat("experiment byzzfuzz-table-2 --runs 20 --no-bugs");
+    let ran = turncoat("experiment byzzfuzz-table-2 --runs 20");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.starts_with("pbft-java-full, violating runs of 20:"), "{}", ran.out);
     let row = ran.out.lines().find(|line| line.starts_with("| c=2 d=2 any |")).expect("a row");
@@ -23,12 +26,13 @@ fn a_table_has_the_published_numbers_beside_ours() {
     let (_, control) = ran.out.split_once("pbft, the control").expect("a control");
     let rows: Vec<&str> = control.lines().filter(|line| line.starts_with("| c=")).collect();
     assert_eq!(rows.len(), 14);
+    assert!(!control.contains("the bug behind them"), "{control}");
     assert!(rows.iter().all(|row| row.contains("| 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |")), "{control}");
 }
 
 #[test]
 fn a_table_does_not_depend_on_threads() {
-    let table = |jobs: u8| turncoat(&format!("experiment byzzbench-table-1 --runs 10 --json -j {jobs}")).out;
+    let table = |jobs: u8| turncoat(&format!("experiment byzzbench-table-1 --runs 20 --json -j {jobs}")).out;
     assert_eq!(table(1), table(2));
 }
 
@@ -108,14 +112,52 @@ fn one_row_of_an_experiment() {
     assert!(counts(&one).is_some() && !one.contains("| c=1 d=2 |"), "{one}");
 }
 
+/// What 100 runs of each cell come to, as a file that people can read. `TURNCOAT_BLESS=1` writes it anew.
+fn pinned(experiment: &str) {
+    let ran = turncoat(&format!("experiment {experiment} --runs 100 --json"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let mut table = String::new();
+    for line in ran.out.lines() {
+        let cell: Value = serde_json::from_str(line).expect("JSON");
+        let text = |key: &str| cell[key].as_str().expect("text").to_owned();
+        let counts = |key: &str| {
+            let counts = cell[key].as_object().expect("counts").iter();
+            let counts = counts.filter(|(_, count)| count.as_u64() != Some(0));
+            counts.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        };
+        let (violating, bugs) = (counts("violating"), counts("bugs"));
+        let _ = writeln!(table, "{} / {}: {violating} / {bugs}", text("variant"), text("row"));
+    }
+    let path = format!("{}/tests/cli/{experiment}.txt", env!("CARGO_MANIFEST_DIR"));
+    if env::var_os("TURNCOAT_BLESS").is_some() {
+        fs::write(&path, &table).expect("a file");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), table, "TURNCOAT_BLESS=1 writes {path}");
+}
+
+#[test]
+fn the_counts_of_byzzfuzz_table_2_are_pinned() {
+    pinned("byzzfuzz-table-2");
+}
+
+#[test]
+fn the_counts_of_byzzfuzz_table_3_are_pinned() {
+    pinned("byzzfuzz-table-3");
+}
+
+#[test]
+fn the_counts_of_byzzbench_table_1_are_pinned() {
+    pinned("byzzbench-table-1");
+}
+
 #[test]
 fn a_table_in_a_store_is_printed_again_without_a_run() {
     let folder = Folder::new();
-    let first = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db");
+    let first = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
     assert_eq!(first.code, 0, "{}", first.err);
-    let again = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db --resume");
+    let again = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db --resume");
     assert_eq!(again.out, first.out);
-    let refused = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db");
+    let refused = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("continue with --resume"), "{}", refused.err);
 }

@@ -120,17 +120,13 @@ fn a_row_replays_as_a_file() {
     assert!(ran.out.contains("termination violated"), "{}", ran.out);
 }
 
-/// The rows that come with the command, one of each protocol. Whether all of them hold, `suite verify` says.
+/// The rows that come with the command. Whether they hold, `suite verify` says.
 #[test]
-fn known_bugs_can_be_hunted_and_replayed() {
+fn every_known_bug_can_be_hunted_and_replayed() {
     let list = turncoat("list bugs --json").json();
-    let mut seen = std::collections::BTreeSet::new();
     for bug in list["bugs"].as_array().expect("a list") {
         let id = bug["id"].as_str().expect("an id");
-        if !seen.insert(id.split('/').next()) {
-            continue;
-        }
-        let ran = turncoat(&format!("fuzz --runs 1 --bug {id}"));
+        let ran = turncoat(&format!("fuzz --runs 1 --no-shrink --bug {id}"));
         assert!(ran.code <= 1, "{id}: {}", ran.err);
         let ran = turncoat(&format!("replay --bug {id}"));
         let words = match bug["property"].as_str().expect("a property") {

@@ -75,9 +75,12 @@ impl Rule {
     /// Whether it may meet a copy of this sending. `late`: whether what it cuts off in the calm phase comes late.
     #[inline]
     fn concerns(&self, sent: &Sent, inherit: bool, late: bool) -> bool {
-        self.test.is_about(sent, inherit)
-            && !matches!(self.action, Action::Stance)
-            && (!self.calms_down(sent) || (late && self.action.cuts()))
+        self.test.is_about(sent, inherit) && !matches!(self.action, Action::Stance) && !self.rests(sent, late)
+    }
+
+    /// Whether it does nothing any more, as the network is calm.
+    const fn rests(&self, copy: &Sent, late: bool) -> bool {
+        self.calms_down(copy) && !(late && self.action.cuts())
     }
 }
 
@@ -205,11 +208,10 @@ impl Plan {
             if !rule.test.in_round(copy, inherit) {
                 continue;
             }
-            let by_network = rule.by_network();
-            let calm = rule.calms_down(copy);
-            if calm && !(rule.action.cuts() && latest.is_some()) {
+            if rule.rests(copy, latest.is_some()) {
                 continue;
             }
+            let (by_network, calm) = (rule.by_network(), rule.calms_down(copy));
             if by_network && lie_first {
                 continue;
             }

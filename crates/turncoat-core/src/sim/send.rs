@@ -110,12 +110,24 @@ impl<P: Protocol> Sim<P> {
     }
 
     /// What the adversary sees of a message, if it may do something about it.
-    fn judged(&self, sent: &Sending, key: Option<RoundKey>) -> Option<Sent> {
-        let plan = self.plan.as_ref()?;
+    fn judged(&mut self, sent: &Sending, key: Option<RoundKey>) -> Option<Sent> {
+        self.plan.as_ref()?;
         let Sending { src, payload, kind, .. } = *sent;
         let copy = self.copy(src, src, kind, key, self.slab.get(payload).slot(), self.sendings);
+        let Self { plan, verdict, slab, nodes, cluster, .. } = self;
+        let plan = plan.as_mut()?;
         let speaks = |face: &Face| face.form == Form::Outgoing && face.seat == src;
-        (plan.concerns(&copy) || self.faces.iter().any(speaks)).then_some(copy)
+        let concerned = plan.concerns(&copy) || self.faces.iter().any(speaks);
+        if cfg!(debug_assertions) && !concerned {
+            // What is said of all copies must be so of each.
+            for dst in self.io.seats.all() {
+                verdict.clear();
+                let sight = Seen::<P> { msg: slab.get(payload), nodes, cluster };
+                plan.judge(&Sent { dst, ..copy }, &sight, verdict);
+                assert_eq!(verdict.matched, 0, "a fault meets {copy:?}");
+            }
+        }
+        concerned.then_some(copy)
     }
 
     /// Sends to all instances of an identity: twins are judged one by one, the faces of a liar together.
