@@ -70,7 +70,7 @@ mod tests {
         let entry = registry::protocol(protocol).unwrap();
         let base = entry.scenario().with(path, value.parse().unwrap()).unwrap();
         let mut digest = Digest::default();
-        digest.add(&entry, &base, &Searcher::parse("byzzfuzz:c=2:d=2").unwrap(), Seed(1)).unwrap();
+        digest.add(entry, &base, &Searcher::parse("byzzfuzz:c=2:d=2").unwrap(), Seed(1)).unwrap();
         digest.0
     }
 

@@ -1,12 +1,13 @@
 //! Names: the one place that knows all protocols, strategies and schedulers.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Error, Result, anyhow, ensure};
 use turncoat_core::flags::Flag;
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::SchedulerName;
+use turncoat_lab::campaign::BoxError;
 use turncoat_strategies::Info;
 
 use crate::again;
@@ -14,9 +15,13 @@ use crate::again;
 /// The protocols of the crate whose command this is; none in `turncoat` itself.
 static OWN: OnceLock<Vec<Entry>> = OnceLock::new();
 
+/// The protocols that come with the command, and the engines that it was built with.
+static BUILT_IN: LazyLock<Vec<Entry>> =
+    LazyLock::new(|| [turncoat_protocols::all(), turncoat_targets::all()].concat());
+
 /// Adds protocols to the built-in ones, once and before anybody asks for one.
 pub(crate) fn register(own: Vec<Entry>) -> Result<()> {
-    let names: Vec<&str> = own.iter().chain(&built_in()).map(|entry| entry.name).collect();
+    let names: Vec<&str> = own.iter().chain(&*BUILT_IN).map(|entry| entry.name).collect();
     for (i, name) in names.iter().enumerate() {
         ensure!(
             !names[..i].contains(name),
@@ -36,13 +41,8 @@ pub(crate) fn own() -> &'static [Entry] {
 }
 
 /// All protocols, one's own first.
-pub(crate) fn protocols() -> Vec<Entry> {
-    own().iter().cloned().chain(built_in()).collect()
-}
-
-/// The protocols that come with the command, and the engines that it was built with.
-fn built_in() -> Vec<Entry> {
-    [turncoat_protocols::all(), turncoat_targets::all()].concat()
+pub(crate) fn protocols() -> impl Iterator<Item = &'static Entry> {
+    own().iter().chain(&*BUILT_IN)
 }
 
 /// All strategies.
@@ -65,14 +65,18 @@ pub(crate) fn name_of(scheduler: SchedulerName) -> String {
 const LONGEST: usize = 100;
 
 /// The protocol with this name.
-pub(crate) fn protocol(name: &str) -> Result<Entry> {
-    let all = protocols();
-    let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
+pub(crate) fn protocol(name: &str) -> Result<&'static Entry> {
+    let known: Vec<&str> = protocols().map(|entry| entry.name).collect();
     let absent = || match left_out(name, &known) {
         Some(engine) => anyhow!("`{name}` is not in this program: build it with `--features {engine}`"),
         None => unlisted("protocol", name, &known, "list protocols"),
     };
-    all.iter().find(|entry| entry.name == name).cloned().ok_or_else(absent)
+    protocols().find(|entry| entry.name == name).ok_or_else(absent)
+}
+
+/// The same for the lab, which keeps what it finds.
+pub(crate) fn find(name: &str) -> Result<Entry, BoxError> {
+    Ok(protocol(name)?.clone())
 }
 
 /// The engine that is meant, if the program was built without it.
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_name_means_one_protocol() {
-        let twice = register(vec![protocol("pbft").unwrap()]).unwrap_err().to_string();
+        let twice = register(vec![find("pbft").unwrap()]).unwrap_err().to_string();
         assert!(twice.contains("two protocols are called `pbft`"), "{twice}");
         assert!(own().is_empty());
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Context, Result, anyhow};
 use rust_embed::Embed;
@@ -19,42 +20,59 @@ use crate::{again, files, registry};
 #[folder = "suite"]
 struct Suite;
 
-/// The texts of rows by id; a row is read when it is asked for.
+/// Rows by id.
 pub(crate) struct Rows {
     /// Where they are from.
     folder: String,
     /// What shows all ids.
     see: String,
-    texts: BTreeMap<String, String>,
+    rows: BTreeMap<String, Row>,
 }
+
+/// A row, which is read when it is asked for.
+struct Row {
+    text: String,
+    read: OnceLock<Bug>,
+}
+
+impl Row {
+    const fn new(text: String) -> Self {
+        Self { text, read: OnceLock::new() }
+    }
+}
+
+static EMBEDDED: LazyLock<Rows> = LazyLock::new(|| {
+    let row = |path: &str| {
+        let file = Suite::get(path)?;
+        let text = String::from_utf8_lossy(&file.data).into_owned();
+        Some((path.strip_suffix(".toml")?.to_owned(), Row::new(text)))
+    };
+    let rows = Suite::iter().filter_map(|path| row(&path)).collect();
+    Rows { folder: "suite".to_owned(), see: format!("`{} list bugs`", again::program()), rows }
+});
 
 impl Rows {
     /// Those that come with the command.
-    pub(crate) fn embedded() -> Self {
-        let row = |path: &str| {
-            let file = Suite::get(path)?;
-            Some((path.strip_suffix(".toml")?.to_owned(), String::from_utf8_lossy(&file.data).into_owned()))
-        };
-        let texts = Suite::iter().filter_map(|path| row(&path)).collect();
-        Self { folder: "suite".to_owned(), see: format!("`{} list bugs`", again::program()), texts }
+    pub(crate) fn embedded() -> &'static Self {
+        &EMBEDDED
     }
 
     /// Those of a folder.
     pub(crate) fn of(folder: &Path) -> Result<Self> {
-        let mut texts = BTreeMap::new();
-        collect(folder, "", &mut texts)?;
+        let mut rows = BTreeMap::new();
+        collect(folder, "", &mut rows)?;
         let folder = folder.display().to_string();
-        Ok(Self { see: format!("the folder {folder}"), folder, texts })
+        Ok(Self { see: format!("the folder {folder}"), folder, rows })
     }
 
     /// The rows with these ids, of which the first part alone means all that begin with it; all rows if there are none.
     pub(crate) fn bugs(&self, ids: &[String]) -> Result<Vec<Bug>> {
         if ids.is_empty() {
-            return self.texts.keys().map(|id| self.bug(id)).collect();
+            return self.rows.keys().map(|id| self.bug(id)).collect();
         }
         let wanted = |name: &String| {
             let below: Vec<String> =
-                self.texts.keys().filter(|id| id.split('/').next() == Some(name)).cloned().collect();
+                self.rows.keys().filter(|id| id.split('/').next() == Some(name)).cloned().collect();
             if below.is_empty() { vec![name.clone()] } else { below }
         };
         ids.iter().flat_map(wanted).map(|id| self.bug(&id)).collect()
@@ -64,14 +82,14 @@ impl Rows {
     pub(crate) fn of_protocol(&self, entry: &Entry, base: &Scenario) -> Result<Vec<Bug>> {
         let has = |bug: &Bug| {
             let row = registry::protocol(&bug.witness.protocol.name);
-            row.is_ok_and(|row| bug.is_of(&row, entry, base))
+            row.is_ok_and(|row| bug.is_of(row, entry, base))
         };
         Ok(self.bugs(&[])?.into_iter().filter(has).collect())
     }
 
     /// Those that may be behind violations of a campaign.
     pub(crate) fn suspects(&self, entry: &Entry, base: &Scenario) -> Result<Suspects> {
-        Ok(Suspects::new(entry, base, &self.bugs(&[])?, &|name| Ok(registry::protocol(name)?)))
+        Ok(Suspects::new(entry, base, &self.bugs(&[])?, &registry::find))
     }
 
     /// The bug that a violation of a run shows, if it is known: the one whose flags alone still lead to it.
@@ -90,8 +108,12 @@ impl Rows {
 
     /// The row with this id.
     pub(crate) fn bug(&self, id: &str) -> Result<Bug> {
-        let text = self.texts.get(id).ok_or_else(|| self.unknown(id))?;
-        Bug::parse(id, text).map_err(|error| anyhow!("{}: {error}", self.file(id)))
+        let row = self.rows.get(id).ok_or_else(|| self.unknown(id))?;
+        if let Some(bug) = row.read.get() {
+            return Ok(bug.clone());
+        }
+        let bug = Bug::parse(id, &row.text).map_err(|error| anyhow!("{}: {error}", self.file(id)))?;
+        Ok(row.read.get_or_init(|| bug).clone())
     }
 
     /// The file of a row.
@@ -101,7 +123,7 @@ impl Rows {
 
     /// The error for an id that no row has. There are too many to list them.
     fn unknown(&self, id: &str) -> anyhow::Error {
-        let known: Vec<&str> = self.texts.keys().map(String::as_str).collect();
+        let known: Vec<&str> = self.rows.keys().map(String::as_str).collect();
         // The name without its protocol.
         let named = known.iter().copied().find(|known| known.ends_with(&format!("/{}", id.to_lowercase())));
         match named.or_else(|| registry::nearest(id, &known)) {
@@ -112,15 +134,15 @@ impl Rows {
 }
 
 /// Adds the rows below a folder, whose ids start with `prefix`.
-fn collect(folder: &Path, prefix: &str, texts: &mut BTreeMap<String, String>) -> Result<()> {
+fn collect(folder: &Path, prefix: &str, rows: &mut BTreeMap<String, Row>) -> Result<()> {
     let unreadable = || format!("cannot read {}", folder.display());
     for entry in fs::read_dir(folder).with_context(unreadable)? {
         let entry = entry.with_context(unreadable)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().with_context(unreadable)?.is_dir() {
-            collect(&entry.path(), &format!("{prefix}{name}/"), texts)?;
+            collect(&entry.path(), &format!("{prefix}{name}/"), rows)?;
         } else if let Some(name) = name.strip_suffix(".toml") {
-            texts.insert(format!("{prefix}{name}"), files::text(&entry.path())?);
+            rows.insert(format!("{prefix}{name}"), Row::new(files::text(&entry.path())?));
         }
     }
     Ok(())
@@ -142,7 +164,7 @@ mod tests {
             let outcome = entry.runner().execute(&bug.witness).expect("its witness");
             let shows = |property| {
                 let violation = outcome.violations.iter().find(|found| found.property == property)?;
-                rows.shown_by(&entry, &bug.witness, &outcome, violation).expect("a name")
+                rows.shown_by(entry, &bug.witness, &outcome, violation).expect("a name")
             };
             assert_eq!(shows(bug.facts.property).map(|bug| bug.id).as_deref(), Some(id));
         }

@@ -41,7 +41,7 @@ const STRATEGY: &str = "portfolio";
 
 /// What the options change.
 pub(crate) struct Start {
-    entry: Entry,
+    entry: &'static Entry,
     base: Scenario,
     /// How to search where options do not say.
     hunt: Hunt,
@@ -61,7 +61,8 @@ impl Start {
                 };
                 return Err(unnamed).with_context(|| config.place(path));
             }
-            let (program, first) = (again::program(), registry::protocols()[0].name);
+            let (program, first) =
+                (again::program(), registry::protocols().next().map_or("pbft", |entry| entry.name));
             bail!(
                 "no protocol: name one, as in `{program} fuzz {first}`, or in turncoat.toml under [protocol]"
             );
@@ -73,7 +74,7 @@ impl Start {
         let mut base = entry.scenario();
         for (path, value) in config.of_scenario() {
             if let Some(key) = path.strip_prefix("protocol.") {
-                fits(&entry, key, value).with_context(|| config.place(path))?;
+                fits(entry, key, value).with_context(|| config.place(path))?;
             }
             base = base.with(path, value.clone()).with_context(|| config.place(path))?;
         }
@@ -210,7 +211,7 @@ pub(crate) struct Setup {
 
 /// A protocol and a strategy, ready to run.
 pub(crate) struct Prepared {
-    pub(crate) entry: Entry,
+    pub(crate) entry: &'static Entry,
     /// The fixed part of all scenarios.
     pub(crate) base: Scenario,
     /// The name of the strategy.
@@ -251,7 +252,7 @@ impl Setup {
                 });
             }
         }
-        let base = self.scenario(&entry, base, size, &paths)?;
+        let base = self.scenario(entry, base, size, &paths)?;
         let crowded = self.beyond.contains(&Assumption::Requests);
         let prepared = Prepared { entry, base, strategy: info.name, params, crowded };
         prepared.entry.runner().validate(&prepared.base)?;
@@ -493,8 +494,7 @@ impl Prepared {
     /// What they would be without options and configuration.
     pub(crate) fn defaults(&self) -> Result<toml::Table> {
         let base = Scenario::new(self.entry.name);
-        Self { entry: self.entry.clone(), base, strategy: self.strategy, params: Vec::new(), crowded: true }
-            .tables()
+        Self { entry: self.entry, base, strategy: self.strategy, params: Vec::new(), crowded: true }.tables()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 /// One strategy against one protocol.
 pub(crate) struct Task {
     pub(crate) label: Label,
-    pub(crate) entry: Entry,
+    pub(crate) entry: &'static Entry,
     /// The fixed part of all scenarios.
     pub(crate) base: Scenario,
     /// The keys of it that somebody has set, which shrinking leaves as they are.
@@ -52,10 +52,9 @@ impl Task {
             Ends::Bug(id) => Some(Rows::embedded().bug(id)?),
             _ => None,
         };
-        let find = |name: &str| Ok(registry::protocol(name)?);
         // What controls violate as well under the same scenario is not the bug.
         let shows_bug = |bug: &Bug, scenario: &Scenario, outcome: &Outcome| {
-            bug.shows(outcome) && !others_show(bug, scenario, &find).unwrap_or(true)
+            bug.shows(outcome) && !others_show(bug, scenario, &registry::find).unwrap_or(true)
         };
         let shown = |_: u64, scenario: &Scenario, outcome: &Outcome| match &self.until {
             Ends::Property(property) => outcome.violation(*property).is_some(),
@@ -83,10 +82,9 @@ impl Task {
         let rows = Rows::embedded();
         Ok(match &self.suspects {
             Suspected::Nobody => None,
-            Suspected::All => Some(rows.suspects(&self.entry, &self.base)?),
+            Suspected::All => Some(rows.suspects(self.entry, &self.base)?),
             Suspected::Bug(id) => {
-                let find = |name: &str| Ok(registry::protocol(name)?);
-                Some(Suspects::new(&self.entry, &self.base, &[rows.bug(id)?], &find).rows_alone())
+                Some(Suspects::new(self.entry, &self.base, &[rows.bug(id)?], &registry::find).rows_alone())
             }
         })
     }

@@ -89,7 +89,7 @@ pub(crate) fn beside(args: &Args) -> Result<Exit> {
     start.latency(Time(10));
     let prepared = args.setup.prepare(start, Some(&args.strategy))?;
     let other = registry::protocol(&args.other)?;
-    let entries = [&prepared.entry, &other];
+    let entries = [prepared.entry, other];
     if !other.kinds.iter().any(|kind| prepared.entry.kinds.contains(kind)) {
         let [first, second] = entries.map(|entry| entry.name);
         bail!("{first} and {second} have no message kind in common, so they cannot be compared");

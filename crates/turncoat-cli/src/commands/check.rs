@@ -86,7 +86,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit> {
     }
     let clock = Stopwatch::start();
     let campaign = Campaign {
-        entry: &prepared.entry,
+        entry: prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
         seed: config.campaign()?.engine.seed(),

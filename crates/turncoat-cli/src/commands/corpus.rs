@@ -121,7 +121,7 @@ impl Folder {
     fn judge(&self, timeout: Option<Duration>) -> Result<Vec<Judged>> {
         let jobs = available_parallelism().map_or(1, usize::from);
         let patience = || -> Box<dyn FnMut() -> bool> { Box::new(clock::over(timeout)) };
-        let judged = corpus::judge(&self.path, &|name| Ok(registry::protocol(name)?), jobs, &patience)?;
+        let judged = corpus::judge(&self.path, &registry::find, jobs, &patience)?;
         if judged.is_empty() {
             out::log(format_args!("no entry in {}", self.path.display()));
         }
@@ -212,7 +212,7 @@ fn add(names: &[String], folder: &Folder, automatic: &Automatic, json: bool) -> 
         let notes = if bug.is_some() { Vec::new() } else { corpus::notes(&files::text(Path::new(name))?) };
         let name = || file.clone();
         let entry = registry::protocol(&scenario.protocol.name).with_context(name)?;
-        let shown = Shown::of(&entry, &scenario).with_context(name)?;
+        let shown = Shown::of(entry, &scenario).with_context(name)?;
         let shown = shown.ok_or(corpus::CorpusError::Holds).with_context(name)?;
         Ok((entry, scenario, shown, notes))
     };
@@ -223,7 +223,7 @@ fn add(names: &[String], folder: &Folder, automatic: &Automatic, json: bool) -> 
         let budget = automatic.budget().filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
             let (violation, fingerprint) = (&shown.violation, shown.outcome.fingerprint);
-            shrink::found(&entry, &bare, violation, fingerprint, &[], &stop.next_within(time))
+            shrink::found(entry, &bare, violation, fingerprint, &[], &stop.next_within(time))
         });
         let (small, report) = match shrunk {
             Some((shrunk, report)) => {
@@ -233,7 +233,7 @@ fn add(names: &[String], folder: &Folder, automatic: &Automatic, json: bool) -> 
             None => (bare, None),
         };
         let small = Scenario { tests: scenario.tests, ..small };
-        let Filed { path: file, how } = corpus::save(&folder.path, &entry, &small, &notes)?;
+        let Filed { path: file, how } = corpus::save(&folder.path, entry, &small, &notes)?;
         if json {
             out::json("added", json!({ "file": name, "entry": file, "how": how, "shrunk": report }))?;
             continue;

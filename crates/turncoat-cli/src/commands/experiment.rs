@@ -274,7 +274,7 @@ fn watch(cells: &[Cell], tasks: &[Task], series: &mut Series) -> Result<Option<V
         let lasso_seconds = clock.seconds();
         let mut proved = 0;
         for scenario in &undecided {
-            proved += u64::from(find(&task.entry, scenario)?.never_terminates());
+            proved += u64::from(find(task.entry, scenario)?.never_terminates());
         }
         results.push(Watched { summary, traces, lassos, proved, seconds, lasso_seconds });
     }

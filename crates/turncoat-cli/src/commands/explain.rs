@@ -59,7 +59,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     let Named { scenario, file, bug, .. } = args.subject.read()?;
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
-    let explanation = Explanation::of(&entry, &scenario).with_context(in_file)?;
+    let explanation = Explanation::of(entry, &scenario).with_context(in_file)?;
     let mut explanation = explanation.whole_by(again::with("--all"));
     if let Some(width) = layout::width() {
         explanation = explanation.within(width);
@@ -68,7 +68,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit> {
     let known = match (bug, explanation.violation()) {
         (Some(bug), _) => Some(bug),
         (None, Some(violation)) => {
-            Rows::embedded().shown_by(&entry, &scenario, explanation.outcome(), violation)?
+            Rows::embedded().shown_by(entry, &scenario, explanation.outcome(), violation)?
         }
         (None, None) => None,
     };

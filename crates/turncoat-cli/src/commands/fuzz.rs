@@ -268,9 +268,9 @@ fn run(
 
 /// The bugs of the suite that such a protocol has, and what the first violations are put down to.
 fn known_bugs(task: &Task, summary: &Summary) -> Result<Known> {
-    let bugs = Rows::embedded().of_protocol(&task.entry, &task.base)?;
+    let bugs = Rows::embedded().of_protocol(task.entry, &task.base)?;
     let bugs: Vec<Arc<str>> = bugs.into_iter().map(|bug| bug.id.into()).collect();
-    let suspects = Rows::embedded().suspects(&task.entry, &task.base)?;
+    let suspects = Rows::embedded().suspects(task.entry, &task.base)?;
     let (mut shown, mut needed) = (BTreeMap::new(), BTreeMap::new());
     let mut runner = task.entry.runner();
     for (&property, Finding { scenario, violation, .. }) in &summary.first {
@@ -397,7 +397,7 @@ mod tests {
             let finding = Finding { index: 7, violation, scenario: scenario.clone(), fingerprint };
             Summary { first: [(property, finding)].into(), ..Summary::default() }
         };
-        assert_eq!(unrepeatable(&entry, &summary(fingerprint)), [0; 0]);
-        assert_eq!(unrepeatable(&entry, &summary(fingerprint ^ 1)), [7]);
+        assert_eq!(unrepeatable(entry, &summary(fingerprint)), [0; 0]);
+        assert_eq!(unrepeatable(entry, &summary(fingerprint ^ 1)), [7]);
     }
 }

@@ -182,7 +182,7 @@ fn digest(bugs: &[Bug], hunters: &[Hunter], seed: Seed) -> Result<()> {
     for bug in bugs {
         for hunter in hunters {
             let base = hunter.base(bug)?;
-            digest.add(&registry::protocol(&base.protocol.name)?, &base, &hunter.searcher, seed)?;
+            digest.add(registry::protocol(&base.protocol.name)?, &base, &hunter.searcher, seed)?;
         }
     }
     digest.print()
@@ -219,8 +219,7 @@ fn search(bug: &Bug, hunter: &Hunter, args: &Args, seed: Seed, stop: &Stop) -> R
     let runs = run(&base, hunter, args, seed, args.runs, stop, &|index, scenario, outcome| {
         let caused = bug.caused(outcome);
         let new = bug.shows(outcome) && (caused || index < unlied.load(Ordering::Relaxed));
-        let find = |name: &str| Ok(registry::protocol(name)?);
-        if !new || others_show(bug, scenario, &find).unwrap_or(true) {
+        if !new || others_show(bug, scenario, &registry::find).unwrap_or(true) {
             return false;
         }
         match caused {
@@ -248,7 +247,7 @@ fn run(
     shown: &(dyn Fn(u64, &Scenario, &Outcome) -> bool + Sync),
 ) -> Result<u64> {
     let campaign = Campaign {
-        entry: &registry::protocol(&base.protocol.name)?,
+        entry: registry::protocol(&base.protocol.name)?,
         base,
         make: &|base| hunter.searcher.make(base),
         seed,

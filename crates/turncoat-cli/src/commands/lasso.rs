@@ -57,7 +57,7 @@ pub(crate) fn lasso(args: &Args) -> Result<Exit> {
     let Named { scenario, file, .. } = args.subject.read()?;
     let in_file = || file.clone();
     let entry = registry::protocol(&scenario.protocol.name).with_context(in_file)?;
-    let verdict = find(&entry, &scenario).with_context(in_file)?;
+    let verdict = find(entry, &scenario).with_context(in_file)?;
     if args.json {
         out::json("lasso", Found::of(&verdict))?;
     } else {

@@ -92,7 +92,7 @@ impl Filter {
                 bail!("{error}");
             }
             let own = entry
-                .map(|entry| rows.of_protocol(&entry, &entry.scenario()))
+                .map(|entry| rows.of_protocol(entry, &entry.scenario()))
                 .unwrap_or_else(|_| Ok(Vec::new()))?;
             bugs.retain(
                 |bug| if own.is_empty() { below(bug) } else { own.iter().any(|own| own.id == bug.id) },
@@ -183,7 +183,7 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
         registry::protocol(of)
     };
     Ok(match what {
-        What::Protocols => ("protocols", registry::protocols().iter().map(Item::protocol).collect()),
+        What::Protocols => ("protocols", registry::protocols().map(Item::protocol).collect()),
         What::Strategies => ("strategies", registry::strategies().iter().map(Item::strategy).collect()),
         What::Experiments => {
             let all = experiment::all()?;
@@ -208,7 +208,7 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
         }
         What::Mutations if protocol.is_none() => {
             // Variants of one protocol share their messages: each table once.
-            let mut entries = registry::protocols();
+            let mut entries: Vec<&Entry> = registry::protocols().collect();
             entries.dedup_by_key(|entry| entry.kinds);
             let of = |entry: &Entry| {
                 let name = entry.name;
@@ -217,11 +217,9 @@ fn items(what: What, protocol: Option<&str>, filter: &Filter) -> Result<(&'stati
                     .map(|(row, scope)| Item::mutation((format!("{name} {row}"), scope)))
                     .collect::<Vec<_>>()
             };
-            ("mutations", entries.iter().flat_map(of).collect())
+            ("mutations", entries.into_iter().flat_map(of).collect())
         }
-        What::Mutations => {
-            ("mutations", lies(&entry("mutations")?).into_iter().map(Item::mutation).collect())
-        }
+        What::Mutations => ("mutations", lies(entry("mutations")?).into_iter().map(Item::mutation).collect()),
         What::Flags => {
             let flags = entry("flags")?.flags;
             ("flags", flags.iter().map(|flag| Item::plain(&flag.name(), flag.about)).collect())

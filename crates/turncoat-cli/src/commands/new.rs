@@ -131,7 +131,7 @@ fn fits(name: &str) -> Result<()> {
     if TAKEN.contains(&name) {
         bail!("`{name}` means something else to Rust or to cargo: give another name, such as `my-{name}`");
     }
-    if registry::protocols().iter().any(|entry| entry.name == name) {
+    if registry::protocols().any(|entry| entry.name == name) {
         bail!("there is a protocol `{name}` already: give another name, such as `my-{name}`");
     }
     Ok(())

@@ -97,13 +97,13 @@ pub(crate) fn replay(args: &Args) -> Result<Exit> {
     let mut differs = differences(&scenario, &outcome);
     let lasso = scenario.expect.as_ref().and_then(|expect| expect.lasso);
     let proof = match &lasso {
-        Some(lasso) => Some(lasso::check(&entry, &scenario, lasso).with_context(in_file)?),
+        Some(lasso) => Some(lasso::check(entry, &scenario, lasso).with_context(in_file)?),
         None => None,
     };
     if let Some(Err(flaw)) = &proof {
         differs.push(format!("expect.lasso: {flaw}"));
     }
-    let shown = Shown::new(&entry, &scenario, &outcome);
+    let shown = Shown::new(entry, &scenario, &outcome);
     if args.output.json() {
         let (expect, proof) = (&scenario.expect, proof.as_ref().and_then(|proof| proof.as_ref().ok()));
         out::json("replay", Replayed { shown: &shown, expect, proof, differs: &differs })?;

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     prepared.warn();
     let seed = config.campaign()?.engine.seed();
     let campaign = Campaign {
-        entry: &prepared.entry,
+        entry: prepared.entry,
         base: &prepared.base,
         make: &|base| prepared.make(base),
         seed,
@@ -109,14 +109,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.trace {
         show::trace(&recording, args.json)?;
     }
-    let shown = Shown::new(&prepared.entry, &scenario, &outcome);
+    let shown = Shown::new(prepared.entry, &scenario, &outcome);
     if args.json {
         out::json("run", Indexed { campaign: seed, index: args.index, shown: &shown })?;
     } else {
         shown.print(&scenario, args.detail)?;
     }
     if let Some(path) = &args.record {
-        record(path, &prepared.entry, &scenario, &outcome, recording)?;
+        record(path, prepared.entry, &scenario, &outcome, recording)?;
     }
     Ok(if outcome.violations.is_empty() { Exit::Clean } else { Exit::Violation })
 }

@@ -135,7 +135,7 @@ pub(crate) fn shrink(args: &Args) -> Result<Exit> {
         What::Any => Keep::Any,
     };
     let clock = Stopwatch::start();
-    let shrunk = shrink::shrink(&entry, &scenario, keep, &[], budget).with_context(in_file)?;
+    let shrunk = shrink::shrink(entry, &scenario, keep, &[], budget).with_context(in_file)?;
     let report = Report::new(&shrunk, clock);
     for step in &shrunk.steps {
         let Step { words, executions } = step;

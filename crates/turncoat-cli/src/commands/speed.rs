@@ -121,7 +121,7 @@ fn rates(strategy: &str, base: &Scenario, jobs: usize, time: Duration) -> Result
     let stop = Stop::default();
     let entry = registry::protocol("pbft")?;
     let campaign = Campaign {
-        entry: &entry,
+        entry,
         base,
         make: &|base| Ok(turncoat_strategies::make(strategy, base, &[], &(entry.mutations)())?),
         seed: Seed(0x5eed),

@@ -66,10 +66,11 @@ pub(crate) fn suite(args: &Args) -> Result<Exit> {
 fn verify(args: &Verify) -> Result<Exit> {
     args.output.check()?;
     let clock = Stopwatch::start();
-    let rows = args.dir.as_deref().map_or_else(|| Ok(Rows::embedded()), Rows::of)?;
+    let own = args.dir.as_deref().map(Rows::of).transpose()?;
+    let rows = own.as_ref().unwrap_or_else(|| Rows::embedded());
     let mut judged = Vec::new();
     for bug in rows.bugs(&args.ids)? {
-        let wrong = suite::verify(&bug, &|name| Ok(registry::protocol(name)?))
+        let wrong = suite::verify(&bug, &registry::find)
             .map_err(|error| anyhow!("{}: {error}", rows.file(&bug.id)))?;
         judged.push((bug.id, wrong.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }

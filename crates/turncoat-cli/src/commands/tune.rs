@@ -114,7 +114,7 @@ pub(crate) fn tune(args: &Args) -> Result<Exit> {
     if args.digest {
         let mut digest = Digest::default();
         for searcher in &searchers {
-            digest.add(&prepared.entry, &prepared.base, searcher, args.series.engine.seed())?;
+            digest.add(prepared.entry, &prepared.base, searcher, args.series.engine.seed())?;
         }
         return digest.print().map(|()| Exit::Clean);
     }
@@ -196,7 +196,7 @@ impl Tuning<'_> {
         let task = Task {
             settings: Vec::new(),
             label,
-            entry: entry.clone(),
+            entry,
             base: base.clone(),
             searcher: searcher.clone(),
             seed,

@@ -34,11 +34,11 @@ pub(super) fn file(
             Ok(("text/plain; charset=utf-8", lines.collect()))
         }
         "chart.svg" => {
-            Ok(("image/svg+xml", Explanation::of(&session.entry, &scenario).map_err(broken)?.svg()))
+            Ok(("image/svg+xml", Explanation::of(session.entry, &scenario).map_err(broken)?.svg()))
         }
         "chart.mmd" => Ok((
             "text/plain; charset=utf-8",
-            Explanation::of(&session.entry, &scenario).map_err(broken)?.mermaid(),
+            Explanation::of(session.entry, &scenario).map_err(broken)?.mermaid(),
         )),
         "page.html" => page(session, id, run).map(|page| ("text/html; charset=utf-8", page)),
         _ => Err(Trouble::Missing(format!(

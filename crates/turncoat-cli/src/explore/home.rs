@@ -73,7 +73,7 @@ pub(super) struct FileInfo {
 }
 
 pub(super) fn home(workspace: &Workspace) -> Result<Home, Trouble> {
-    let protocol = |entry: turncoat_core::runner::Entry| ProtocolInfo {
+    let protocol = |entry: &turncoat_core::runner::Entry| ProtocolInfo {
         name: entry.name,
         family: entry.protocol,
         about: entry.about,
@@ -91,7 +91,7 @@ pub(super) fn home(workspace: &Workspace) -> Result<Home, Trouble> {
         version: env!("CARGO_PKG_VERSION"),
         read_only: workspace.read_only,
         first: workspace.first.clone(),
-        protocols: registry::protocols().into_iter().map(protocol).collect(),
+        protocols: registry::protocols().map(protocol).collect(),
         strategies: registry::strategies().iter().map(strategy).collect(),
         bugs: Rows::embedded().bugs(&[])?.into_iter().map(bug).collect(),
         files: files(),

@@ -109,7 +109,7 @@ impl Hunts {
             let table = (prepared.entry.mutations)();
             let engine = Engine::default();
             let campaign = campaign::Campaign {
-                entry: &prepared.entry,
+                entry: prepared.entry,
                 base: &prepared.base,
                 make: &|base| prepared.make(base),
                 seed: engine.seed(),

@@ -183,7 +183,7 @@ pub(super) fn moment(session: &Session, run: usize, at: usize) -> Result<Moment,
         calm: hand.is_calm(),
         over: ended.or_else(|| suggested.is_none().then(|| "nothing is left to happen".to_owned())),
         suggested: suggested.map(|action| action.to_string()),
-        seats: by_lifeline.iter().map(|standing| seat(standing, &session.entry)).collect(),
+        seats: by_lifeline.iter().map(|standing| seat(standing, session.entry)).collect(),
         flying: flying.collect(),
         budget: Budget {
             liars: names(liars),
@@ -293,7 +293,7 @@ pub(super) fn lies(session: &Session, run: usize, at: usize, message: &str) -> R
 /// What happened up to a place, and once the network is calm, in plain words.
 pub(super) fn story(session: &Session, run: usize, at: usize) -> Result<Story, Trouble> {
     let scenario = session.scenario.scripted(session.chosen(run, at)?.to_vec());
-    let explanation = Explanation::of(&session.entry, &scenario);
+    let explanation = Explanation::of(session.entry, &scenario);
     let explanation = explanation.map_err(|error| Trouble::Refused(error.to_string()))?;
     let violated = explanation.violation().map(|_| explanation.violated());
     Ok(Story { violated, sections: explanation.sections() })

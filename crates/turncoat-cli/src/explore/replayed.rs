@@ -67,7 +67,7 @@ impl Replayed {
             End::Limit(name) => format!("the limit on {name} is reached"),
             End::Quiet | End::Stopped => "nothing is left to happen".to_owned(),
         });
-        let board = Board::of(&session.entry, &session.scenario, outcome, recording.clone());
+        let board = Board::of(session.entry, &session.scenario, outcome, recording.clone());
         let lifelines = board.chart.lifelines.iter().map(|lifeline| lifeline.name).collect();
         let under_way = recording.copies.iter().enumerate().filter(|(_, copy)| copy.nth > 0);
         let named = under_way.map(|(row, copy)| (name(copy), row)).collect();

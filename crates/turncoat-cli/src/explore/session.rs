@@ -34,7 +34,7 @@ pub(crate) struct Session {
     pub(super) title: String,
     /// What it shows, in a line.
     pub(super) about: String,
-    pub(super) entry: Entry,
+    pub(super) entry: &'static Entry,
     pub(super) scenario: Scenario,
     pub(super) runs: Vec<Chosen>,
     /// How often it was changed.
@@ -102,7 +102,7 @@ impl Session {
         Ok(Self::new(title, entry, scenario, chosen))
     }
 
-    fn new(title: String, entry: Entry, scenario: &Scenario, chosen: Chosen) -> Self {
+    fn new(title: String, entry: &'static Entry, scenario: &Scenario, chosen: Chosen) -> Self {
         let (about, scenario) = (entry.about.to_owned(), scenario.clone());
         Self { title, about, entry, scenario, runs: vec![chosen], version: 0, replayed: Arc::default() }
     }

@@ -298,7 +298,7 @@ pub(super) fn run(session: &Session, id: &str, run: usize, read_only: bool) -> R
         lifelines: replayed.board.chart.lifelines.iter().map(lifeline).collect(),
         runs: session.runs.iter().map(branch).collect(),
         steps: replayed.steps(actions),
-        arrows: replayed.arrows(actions, &session.entry),
+        arrows: replayed.arrows(actions, session.entry),
         marks: replayed.marks(),
         splits: replayed.splits(actions),
         partitions: replayed.partitions(&session.scenario.adversary.faults),

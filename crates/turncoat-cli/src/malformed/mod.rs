@@ -118,7 +118,7 @@ impl Seeds {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let table = |text: &String| text.parse::<Table>().expect("a file that is right");
         let files = |folder: &str| texts(&repository.join(folder)).iter().map(table).collect::<Vec<_>>();
-        let protocols = registry::protocols();
+        let protocols: Vec<_> = registry::protocols().collect();
         let mut scenarios = [files("suite"), files("docs/scenarios")].concat();
         let base = |entry: &Entry| {
             let start = Start::protocol(entry.name).expect("a protocol");
@@ -141,8 +141,8 @@ impl Seeds {
         let folder = tempfile::tempdir().expect("a folder");
         let (plan, shard) = plan_and_shard(folder.path());
         Self {
-            scripts: protocols.iter().map(script).collect(),
-            configs: protocols.iter().map(config).collect(),
+            scripts: protocols.iter().copied().map(script).collect(),
+            configs: protocols.iter().copied().map(config).collect(),
             experiments: files("experiments"),
             scenarios,
             plan,
@@ -304,17 +304,17 @@ fn run(scenario: &Scenario, rng: &mut Rng) -> Result<&'static str> {
     }
     ensure!(Scenario::parse(&scenario.to_toml()).is_ok(), "what was read cannot be read again");
     if outcome.steps <= EXPLAINED && rng.chance(100) {
-        let explanation = Explanation::of(&entry, scenario)?;
+        let explanation = Explanation::of(entry, scenario)?;
         let texts = [explanation.story(), explanation.chart(), explanation.svg(), explanation.mermaid()];
         assert!(texts.iter().all(|text| !text.is_empty()));
         let _ = explanation.whole().chart();
     }
     if outcome.steps <= EXPLAINED && rng.chance(50) {
-        lasso::find(&entry, scenario)?;
+        lasso::find(entry, scenario)?;
     }
     if !outcome.violations.is_empty() && outcome.steps <= EXPLAINED && rng.chance(50) {
         let budget = Budget { executions: 40, stop: &false.into() };
-        let _ = shrink(&entry, scenario, Keep::Any, &[], budget);
+        let _ = shrink(entry, scenario, Keep::Any, &[], budget);
     }
     Ok("ran")
 }
