@@ -32,7 +32,7 @@ fn a_table_has_the_published_numbers_beside_ours() {
 
 #[test]
 fn a_table_does_not_depend_on_threads() {
-    let table = |jobs: u8| turncoat(&format!("experiment byzzbench-table-1 --runs 20 --json -j {jobs}")).out;
+    let table = |jobs: u8| turncoat(&format!("experiment byzzbench-table-1 --runs 10 --json -j {jobs}")).out;
     assert_eq!(table(1), table(2));
 }
 
@@ -112,9 +112,9 @@ fn one_row_of_an_experiment() {
     assert!(counts(&one).is_some() && !one.contains("| c=1 d=2 |"), "{one}");
 }
 
-/// What 100 runs of each cell come to, as a file that people can read. `TURNCOAT_BLESS=1` writes it anew.
+/// What 30 runs of each cell come to, as a file that people can read. `TURNCOAT_BLESS=1` writes it anew.
 fn pinned(experiment: &str) {
-    let ran = turncoat(&format!("experiment {experiment} --runs 100 --json"));
+    let ran = turncoat(&format!("experiment {experiment} --runs 30 --json"));
     assert_eq!(ran.code, 0, "{}", ran.err);
     let mut table = String::new();
     for line in ran.out.lines() {
@@ -153,11 +153,11 @@ fn the_counts_of_byzzbench_table_1_are_pinned() {
 #[test]
 fn a_table_in_a_store_is_printed_again_without_a_run() {
     let folder = Folder::new();
-    let first = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
+    let first = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db");
     assert_eq!(first.code, 0, "{}", first.err);
-    let again = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db --resume");
+    let again = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db --resume");
     assert_eq!(again.out, first.out);
-    let refused = folder.turncoat("experiment byzzbench-table-1 --runs 30 --db table.db");
+    let refused = folder.turncoat("experiment byzzbench-table-1 --runs 10 --db table.db");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("continue with --resume"), "{}", refused.err);
 }

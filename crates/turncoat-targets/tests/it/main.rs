@@ -34,6 +34,28 @@ fn fuzz(
     runs: u64,
     change: impl Fn(Scenario) -> Scenario,
 ) -> Summary {
+    campaign(name, strategy, params, runs, Until::Never, change)
+}
+
+/// A campaign on an engine that ends with the first violation, and whether there is one.
+fn found(
+    name: &str,
+    strategy: &str,
+    params: &[(&str, &str)],
+    runs: u64,
+    change: impl Fn(Scenario) -> Scenario,
+) -> bool {
+    campaign(name, strategy, params, runs, Until::First, change).violating > 0
+}
+
+fn campaign(
+    name: &str,
+    strategy: &str,
+    params: &[(&str, &str)],
+    runs: u64,
+    until: Until<'_>,
+    change: impl Fn(Scenario) -> Scenario,
+) -> Summary {
     let (entry, stop) = (entry(name), AtomicBool::new(false));
     let base = change(entry.scenario());
     let params: Vec<_> = params.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -44,7 +66,7 @@ fn fuzz(
         seed: Seed(7),
         runs: Some(runs),
         jobs: 2,
-        until: Until::Never,
+        until,
         stop: &stop,
         suspects: None,
     };

@@ -10,7 +10,7 @@ use turncoat_lab::campaign::Campaign;
 use turncoat_lab::store::{Description, Place, ResumeError, Store, resume};
 use turncoat_lab::summary::Summary;
 
-use crate::bench::{Bench, rare_liar};
+use crate::campaigns::bench::{Bench, rare_liar};
 
 pub(crate) fn description(seed: u64) -> Description {
     Description {

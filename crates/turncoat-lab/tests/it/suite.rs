@@ -1,7 +1,5 @@
 //! Rows of the suite: what they say, and whether it holds.
 
-mod toy;
-
 use turncoat_core::outcome::Property;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, SchedulerName, Seed};
@@ -48,8 +46,8 @@ fn bug(text: &str) -> Bug {
 fn find(name: &str) -> Result<Entry, BoxError> {
     let in_order = toml::Table::from_iter([("in-order".to_owned(), true.into())]);
     let in_order =
-        Entry::preset::<toy::Toy>("toy-in-order", "everybody believes p0, up to a point", in_order);
-    let entries = [toy::toy(), in_order];
+        Entry::preset::<crate::toy::Toy>("toy-in-order", "everybody believes p0, up to a point", in_order);
+    let entries = [crate::toy::toy(), in_order];
     entries.into_iter().find(|entry| entry.name == name).ok_or_else(|| format!("no protocol {name}").into())
 }
 

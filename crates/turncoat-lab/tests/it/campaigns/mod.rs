@@ -9,8 +9,6 @@ mod shards;
 mod signatures;
 #[cfg(feature = "store")]
 mod store;
-#[path = "../toy/mod.rs"]
-mod toy;
 
 use std::sync::atomic::Ordering;
 
@@ -22,7 +20,7 @@ use turncoat_core::strategy::Strategy;
 use turncoat_lab::campaign::{BoxError, Campaign, CampaignError, Until};
 use turncoat_lab::summary::Summary;
 
-use crate::bench::{Bench, rare_liar};
+use crate::campaigns::bench::{Bench, rare_liar};
 
 fn run(campaign: &Campaign<'_>) -> Summary {
     campaign.run(&mut |_| {}).expect("the campaign runs")

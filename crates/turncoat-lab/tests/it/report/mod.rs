@@ -1,5 +1,4 @@
 //! What a report says about a store whose counts are known.
-#![cfg(feature = "store")]
 
 mod formats;
 mod made;
@@ -7,7 +6,7 @@ mod made;
 use turncoat_lab::report::{Report, ReportError, Versus, Wishes, scenario};
 use turncoat_lab::store::Store;
 
-use crate::made::{Made, campaign};
+use crate::report::made::{Made, campaign};
 
 /// Two strategies on a bug, and a third that finds nothing: 60, 20 and 0 of 1000.
 pub(crate) fn three_rows() -> Made {

@@ -208,7 +208,7 @@ fn each_thing_that_is_wrong_fails_one_check_which_names_it() {
 #[test]
 fn a_crash_is_told_with_its_place_and_the_message() {
     let crash = failed("trusts-numbers")[0].1.clone();
-    assert!(crash.contains("tests/preflight.rs:") && crash.contains("after `order slot="), "{crash}");
+    assert!(crash.contains("tests/it/preflight.rs:") && crash.contains("after `order slot="), "{crash}");
 }
 
 /// Nothing else counts where this fails, so nothing is said about the other checks.

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 use turncoat_lab::report::{Metric, Report, compared_latex, compared_markdown, csv, html, latex, markdown};
 
-use crate::made::{Made, campaign};
-use crate::three_rows;
+use crate::report::made::{Made, campaign};
+use crate::report::three_rows;
 
 #[test]
 fn the_report_as_text_is_this_one() {

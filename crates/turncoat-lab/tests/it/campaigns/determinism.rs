@@ -5,7 +5,7 @@ use std::sync::Arc;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::campaign::{Campaign, CampaignError};
 
-use crate::bench::{Bench, rare_liar};
+use crate::campaigns::bench::{Bench, rare_liar};
 
 #[test]
 fn a_protocol_with_a_static_is_told_where_it_differs() {

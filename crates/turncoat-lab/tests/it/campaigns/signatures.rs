@@ -4,7 +4,7 @@ use turncoat_core::outcome::Property;
 use turncoat_core::scenario::Scenario;
 use turncoat_lab::signature::{Kinds, Traits};
 
-use crate::bench::{Bench, rare_liar};
+use crate::campaigns::bench::{Bench, rare_liar};
 
 fn with_faults(faults: &str) -> Scenario {
     let head = "schema = 1\nprotocol = { name = \"toy\" }\nadversary.byzantine = [\"p0\"]\n";

@@ -10,8 +10,8 @@ use turncoat_lab::plan::{
 };
 use turncoat_lab::store::{Description, Spell, Store};
 
-use crate::bench::{Bench, rare_liar};
-use crate::store::{description, go_on, rows};
+use crate::campaigns::bench::{Bench, rare_liar};
+use crate::campaigns::store::{description, go_on, rows};
 
 const RUNS: u64 = 1003;
 
