@@ -13,6 +13,7 @@ use turncoat_core::scenario::Seed;
 use turncoat_core::strategy::Space;
 use turncoat_lab::certificate::{Certificate, Missing};
 use turncoat_lab::corpus::{Filed, How};
+use turncoat_lab::covered::Told;
 use turncoat_lab::stats::Rate;
 use turncoat_lab::summary::{Ends, Finding, Summary};
 use turncoat_lab::words::and;
@@ -234,9 +235,22 @@ impl Tally<'_> {
                 "limits": ends.limits,
             },
             "marks": marks,
+            "covered": self.covered(),
             "fingerprint": Seed(self.summary.fingerprint),
         });
         Ok(out::json("summary", body)?)
+    }
+
+    /// What was tried.
+    fn covered(&self) -> Value {
+        let covered = &self.summary.covered;
+        let Told { told, never, .. } = covered.told(&(self.entry.mutations)());
+        json!({
+            "runs": covered.runs,
+            "faults": covered.faults,
+            "lies": told,
+            "never_told": never,
+        })
     }
 
     /// How often each property was violated outside of each assumption.
@@ -306,10 +320,18 @@ impl Tally<'_> {
             let did = did.into_iter().filter(|(_, messages)| *messages > 0.0);
             let did: Vec<_> = did.map(|(what, messages)| format!("{messages:.2} {what}")).collect();
             row("faults", format_args!("{faults:.2} per run; messages per run: {}", none_or(&did)))?;
+            let told = self.summary.covered.told(&(self.entry.mutations)());
             if injected.mutated > 0 {
                 let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
                 let altered = many(injected.mutated, "altered message");
-                row("lies", format_args!("{altered}, {accepted:.1} % accepted"))?;
+                let all = told.told + told.never.len();
+                row(
+                    "lies",
+                    format_args!("{altered}, {accepted:.1} % accepted; {} of {all} lies told", told.told),
+                )?;
+            }
+            if verbose {
+                self.print_tried(&told)?;
             }
         }
         if verbose {
@@ -318,8 +340,14 @@ impl Tally<'_> {
             row("marks", none_or(&marks.collect::<Vec<_>>()))?;
             row("fingerprint", Seed(self.summary.fingerprint))?;
         } else if first.is_empty() {
-            let reached = marks.named(self.entry.marks).filter(|(_, runs)| *runs > 0);
-            let reached: Vec<_> = reached.map(|(name, runs)| format!("{name} {}", share(runs))).collect();
+            let (reached, never): (Vec<_>, Vec<_>) =
+                marks.named(self.entry.marks).partition(|(_, runs)| *runs > 0);
+            let nothing = reached.is_empty();
+            let reached = reached.into_iter().map(|(name, runs)| format!("{name} {}", share(runs)));
+            let never = never.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
+            let never =
+                (!never.is_empty()).then(|| format!("{} {never}", if nothing { "no" } else { "never" }));
+            let reached: Vec<_> = reached.chain(never).collect();
             if !reached.is_empty() {
                 row("reached", reached.join(", "))?;
             }
@@ -328,6 +356,22 @@ impl Tally<'_> {
             certificate::print(made)?;
         }
         self.print_known()
+    }
+
+    /// Which faults were planned, and what nobody lied about: a campaign that found nothing says nothing of that.
+    fn print_tried(&self, told: &Told) -> Result<()> {
+        let covered = &self.summary.covered;
+        let share = |runs: u64| 100.0 * runs as f64 / covered.runs as f64;
+        let tried = covered.faults.iter().map(|(fault, &runs)| format!("{fault} {:.1} %", share(runs)));
+        let of = match covered.runs == self.summary.runs {
+            true => String::new(),
+            false => format!(", of the {} executed now", many(covered.runs, "run")),
+        };
+        row("tried", none_or(&tried.collect::<Vec<_>>()) + &of)?;
+        if told.told > 0 && !told.honest.is_empty() {
+            row("never told", told.honest.join(", "))?;
+        }
+        Ok(())
     }
 
     /// The first violation of each property, the worst first, or that there is none.

@@ -151,9 +151,14 @@ impl MutationTable {
 
     /// All rows in order, with their scope.
     pub fn iter(&self) -> impl Iterator<Item = (String, Scope)> {
-        self.kinds.iter().zip(self.names).flat_map(|(rows, kind)| {
-            let rows = rows.iter().map(|row| (row.name.clone(), row.scope));
-            rows.chain([(format!("{kind}.omit"), Scope::Small)])
+        self.lies().map(|(kind, lie)| (self.name(kind, lie), self.scope(kind, lie)))
+    }
+
+    /// All lies in order, each with its kind.
+    pub fn lies(&self) -> impl Iterator<Item = (u8, Lie)> {
+        self.kinds.iter().enumerate().flat_map(|(kind, rows)| {
+            let rows = (0..rows.len()).map(|row| Lie::Mutate(row as u16));
+            rows.chain([Lie::Omit]).map(move |lie| (kind as u8, lie))
         })
     }
 

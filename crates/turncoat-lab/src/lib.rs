@@ -11,6 +11,7 @@ pub mod campaign;
 #[cfg(feature = "store")]
 pub mod certificate;
 pub mod corpus;
+pub mod covered;
 pub mod experiment;
 pub mod explain;
 pub mod files;

@@ -11,6 +11,8 @@ use turncoat_core::hash::stable_hash;
 use turncoat_core::outcome::{End, Injected, Outcome, Property, Violation};
 use turncoat_core::scenario::Scenario;
 
+use crate::covered::Covered;
+
 /// What came out of a range of runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Summary {
@@ -54,6 +56,8 @@ pub struct Summary {
     pub ends: Ends,
     /// In how many runs each mark was set.
     pub marks: Marks,
+    /// What was tried, in runs that were executed rather than read from a store.
+    pub covered: Covered,
     /// Equal for equal runs: the sum of a hash of (index, fingerprint) over all runs. A sum, unlike a chain
     /// of hashes, is the same however the runs were cut into batches.
     pub fingerprint: u64,
@@ -156,6 +160,7 @@ impl Summary {
     /// Adds the run that follows the range.
     pub fn add(&mut self, index: u64, scenario: &Scenario, outcome: &Outcome) {
         self.count(index, outcome);
+        self.covered.add(scenario, outcome);
         for violation in &outcome.violations {
             let firsts = if violation.inside() { &mut self.first } else { &mut self.first_outside };
             firsts.entry(violation.property).or_insert_with(|| Finding {
@@ -249,6 +254,7 @@ impl Summary {
         self.injected.append(later.injected);
         self.disturbed += later.disturbed;
         self.ends.append(later.ends);
+        self.covered.append(later.covered);
         for (count, later) in self.marks.0.iter_mut().zip(later.marks.0) {
             *count += later;
         }

@@ -173,3 +173,19 @@ fn a_panic_of_a_strategy_reaches_the_caller() {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&campaign))).unwrap_err();
     assert!(panic.downcast_ref::<String>().is_some_and(|text| text.starts_with("broken at 6")));
 }
+
+/// Whoever lies in this campaign says one thing only.
+#[test]
+fn a_campaign_knows_what_it_tried() {
+    let bench = Bench::new();
+    let summary = run(&bench.campaign(&rare_liar));
+    let covered = &summary.covered;
+    assert_eq!((covered.runs, covered.faults["mutate"]), (1003, summary.disturbed));
+    let lies = covered.told(&(bench.entry.mutations)());
+    assert_eq!(lies.told, 1);
+    assert!(lies.never.iter().any(|lie| lie == "order.slot-1"), "{lies:?}");
+    assert!(!lies.never.iter().any(|lie| lie == "order.slot+1"), "{lies:?}");
+    // Of a field about which there was a lie nobody says that it was left alone.
+    assert!(lies.honest.iter().any(|field| field == "reply.result"), "{lies:?}");
+    assert!(!lies.honest.iter().any(|field| field == "order.slot"), "{lies:?}");
+}
