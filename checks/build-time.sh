@@ -22,6 +22,8 @@ fi
 parts=${*:-first speed new tests}
 unset CARGO_TARGET_DIR
 
+# What a command that failed has said; the standard error of `cost` is what `time` prints.
+exec 3>&2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for name in base head; do
@@ -52,7 +54,7 @@ cost() {
     [ "$1" = wall ] || format='%U %S'
     shift
     local TIMEFORMAT=$format
-    { time "$@" >>"$folder/log" 2>&1 || { tail -n 20 "$folder/log" >&2 && exit 1; }; } 2>&1 | awk '{ print $1 + $2 }'
+    { time "$@" >>"$folder/log" 2>&1 || { tail -n 20 "$folder/log" >&3 && exit 1; }; } 2>&1 | awk '{ print $1 + $2 }'
 }
 
 build() {
