@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The control of the HotStuff family: nothing may be found in the protocols that are correct. A violation is our bug.
 #
-#   checks/hotstuff-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 9.1 million in all
+#   checks/hotstuff-control.sh [SCALE]     SCALE (1) divides the number of runs, which is 8.7 million in all
 #
 # For each protocol
 # 1. a million runs without faults, over all schedulers;
