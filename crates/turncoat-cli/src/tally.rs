@@ -320,18 +320,30 @@ impl Tally<'_> {
             let did = did.into_iter().filter(|(_, messages)| *messages > 0.0);
             let did: Vec<_> = did.map(|(what, messages)| format!("{messages:.2} {what}")).collect();
             row("faults", format_args!("{faults:.2} per run; messages per run: {}", none_or(&did)))?;
-            let told = self.summary.covered.told(&(self.entry.mutations)());
+            let covered = &self.summary.covered;
+            let now = match covered.runs == *runs {
+                true => String::new(),
+                false => format!(" in the {} executed now", many(covered.runs, "run")),
+            };
+            let told = covered.told(&(self.entry.mutations)());
             if injected.mutated > 0 {
                 let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
                 let altered = many(injected.mutated, "altered message");
                 let all = told.told + told.never.len();
-                row(
-                    "lies",
-                    format_args!("{altered}, {accepted:.1} % accepted; {} of {all} lies told", told.told),
-                )?;
+                let told = match covered.runs {
+                    0 => String::new(),
+                    _ => format!("; {} of {all} lies told{now}", told.told),
+                };
+                row("lies", format_args!("{altered}, {accepted:.1} % accepted{told}"))?;
             }
-            if verbose {
-                self.print_tried(&told)?;
+            if verbose && covered.runs > 0 {
+                let share = |runs: u64| 100.0 * runs as f64 / covered.runs as f64;
+                let tried =
+                    covered.faults.iter().map(|(fault, &runs)| format!("{fault} {:.1} %", share(runs)));
+                row("tried", none_or(&tried.collect::<Vec<_>>()) + &now)?;
+                if told.told > 0 && !told.honest.is_empty() {
+                    row("never told", told.honest.join(", "))?;
+                }
             }
         }
         if verbose {
@@ -356,22 +368,6 @@ impl Tally<'_> {
             certificate::print(made)?;
         }
         self.print_known()
-    }
-
-    /// Which faults were planned, and what nobody lied about: a campaign that found nothing says nothing of that.
-    fn print_tried(&self, told: &Told) -> Result<()> {
-        let covered = &self.summary.covered;
-        let share = |runs: u64| 100.0 * runs as f64 / covered.runs as f64;
-        let tried = covered.faults.iter().map(|(fault, &runs)| format!("{fault} {:.1} %", share(runs)));
-        let of = match covered.runs == self.summary.runs {
-            true => String::new(),
-            false => format!(", of the {} executed now", many(covered.runs, "run")),
-        };
-        row("tried", none_or(&tried.collect::<Vec<_>>()) + &of)?;
-        if told.told > 0 && !told.honest.is_empty() {
-            row("never told", told.honest.join(", "))?;
-        }
-        Ok(())
     }
 
     /// The first violation of each property, the worst first, or that there is none.

@@ -17,6 +17,15 @@ fn a_campaign_goes_on_where_it_stopped() {
     let whole = folder.turncoat("fuzz pbft --runs 500 --json");
     assert_eq!(resumed.json()["fingerprint"], whole.json()["fingerprint"]);
     assert_eq!(resumed.json()["runs"], 500);
+    // What was tried before is not in the file.
+    assert_eq!(
+        (&resumed.json()["covered"]["runs"], &whole.json()["covered"]["runs"]),
+        (&200.into(), &500.into())
+    );
+    let more = folder.turncoat("fuzz pbft --runs 600 --db runs.db --resume").out;
+    assert!(more.contains("lies told in the 100 runs executed now\n"), "{more}");
+    let nothing = folder.turncoat("fuzz pbft --runs 600 --db runs.db --resume").out;
+    assert!(nothing.contains(" accepted\n") && !nothing.contains("lies told"), "{nothing}");
     // Another campaign has a place of its own.
     assert_eq!(folder.turncoat("fuzz pbft --runs 10 --seed 1 --db runs.db").code, 0);
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use rusqlite::types::Value;
 use turncoat_core::scenario::Seed;
 use turncoat_lab::campaign::Campaign;
+use turncoat_lab::covered::Covered;
 use turncoat_lab::store::{Description, Place, ResumeError, Store, resume};
 use turncoat_lab::summary::Summary;
 
@@ -43,7 +44,13 @@ pub(crate) fn go_on(path: &Path, bench: &Bench, campaign: &Campaign<'_>, most: u
         })
         .expect("it runs");
     writer.finish().expect("all is written");
+    assert_eq!(summary.covered.runs, summary.runs - place.stored, "a store does not know what was tried");
     summary
+}
+
+/// What does not depend on whether runs were executed or read from a store.
+fn stored(summary: &Summary) -> Summary {
+    Summary { covered: Covered::default(), ..summary.clone() }
 }
 
 /// All rows of a table.
@@ -66,7 +73,7 @@ fn a_campaign_that_stops_now_and_then_is_the_campaign_that_does_not() {
     for most in [1, 200, 201, 700] {
         go_on(&parts, &bench, &campaign, most);
     }
-    assert_eq!(go_on(&parts, &bench, &campaign, u64::MAX), uninterrupted);
+    assert_eq!(stored(&go_on(&parts, &bench, &campaign, u64::MAX)), stored(&uninterrupted));
     for table in ["names", "campaigns", "runs", "violations", "signatures"] {
         assert_eq!(rows(&whole, table), rows(&parts, table), "{table}");
     }
@@ -86,7 +93,7 @@ fn campaigns_share_a_file() {
     let two = go_on(&path, &bench, &second, u64::MAX);
     assert_ne!(one.fingerprint, two.fingerprint);
     assert_eq!(rows(&path, "runs").len(), 120);
-    assert_eq!(go_on(&path, &bench, &first, u64::MAX), one, "nothing is left to do");
+    assert_eq!(stored(&go_on(&path, &bench, &first, u64::MAX)), stored(&one), "nothing is left to do");
     assert_eq!(rows(&path, "runs").len(), 120);
 }
 
