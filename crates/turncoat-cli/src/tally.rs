@@ -235,14 +235,14 @@ impl Tally<'_> {
                 "limits": ends.limits,
             },
             "marks": marks,
-            "covered": self.covered(),
+            "covered": self.tried(),
             "fingerprint": Seed(self.summary.fingerprint),
         });
         Ok(out::json("summary", body)?)
     }
 
     /// What was tried.
-    fn covered(&self) -> Value {
+    fn tried(&self) -> Value {
         let covered = &self.summary.covered;
         let Told { told, never, .. } = covered.told(&(self.entry.mutations)());
         json!({
@@ -269,7 +269,7 @@ impl Tally<'_> {
             let (head, rest) = untested.split_once(':').unwrap_or((&untested, ""));
             out::toned(Tone::Warning, head, format_args!(":{rest}"))?;
         }
-        let Summary { runs, violations, first, deliveries, injected, ends, marks, .. } = &self.summary;
+        let Summary { runs, violations, first, deliveries, ends, marks, .. } = &self.summary;
         if self.interrupted {
             out::toned(Tone::Warning, "interrupted", format_args!(" after {}", many(*runs, "run")))?;
         }
@@ -312,39 +312,8 @@ impl Tally<'_> {
             let text = format!("{property} {count} ({}), after breaking `{assumption}`", share(count));
             row("outside", text)?;
         }
-        // Whether lies were accepted says how hard a campaign that found nothing has tried.
         if verbose || first.is_empty() {
-            let [faults, dropped, held, mutated] =
-                [injected.faults, injected.dropped, injected.held, injected.mutated].map(per_run);
-            let did = [("dropped", dropped), ("held back", held), ("altered", mutated)];
-            let did = did.into_iter().filter(|(_, messages)| *messages > 0.0);
-            let did: Vec<_> = did.map(|(what, messages)| format!("{messages:.2} {what}")).collect();
-            row("faults", format_args!("{faults:.2} per run; messages per run: {}", none_or(&did)))?;
-            let covered = &self.summary.covered;
-            let now = match covered.runs == *runs {
-                true => String::new(),
-                false => format!(" in the {} executed now", many(covered.runs, "run")),
-            };
-            let told = covered.told(&(self.entry.mutations)());
-            if injected.mutated > 0 {
-                let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
-                let altered = many(injected.mutated, "altered message");
-                let all = told.told + told.never.len();
-                let told = match covered.runs {
-                    0 => String::new(),
-                    _ => format!("; {} of {all} lies told{now}", told.told),
-                };
-                row("lies", format_args!("{altered}, {accepted:.1} % accepted{told}"))?;
-            }
-            if verbose && covered.runs > 0 {
-                let share = |runs: u64| 100.0 * runs as f64 / covered.runs as f64;
-                let tried =
-                    covered.faults.iter().map(|(fault, &runs)| format!("{fault} {:.1} %", share(runs)));
-                row("tried", none_or(&tried.collect::<Vec<_>>()) + &now)?;
-                if told.told > 0 && !told.honest.is_empty() {
-                    row("never told", told.honest.join(", "))?;
-                }
-            }
+            self.print_tried(verbose)?;
         }
         if verbose {
             row("ends", ended(ends))?;
@@ -368,6 +337,41 @@ impl Tally<'_> {
             certificate::print(made)?;
         }
         self.print_known()
+    }
+
+    /// What the adversary did, and whether lies were accepted: how hard a campaign that found nothing has tried.
+    fn print_tried(&self, verbose: bool) -> Result<()> {
+        let Summary { runs, injected, covered, .. } = &self.summary;
+        let [faults, dropped, held, mutated] =
+            [injected.faults, injected.dropped, injected.held, injected.mutated]
+                .map(|count| count as f64 / *runs as f64);
+        let did = [("dropped", dropped), ("held back", held), ("altered", mutated)];
+        let did = did.into_iter().filter(|(_, messages)| *messages > 0.0);
+        let did: Vec<_> = did.map(|(what, messages)| format!("{messages:.2} {what}")).collect();
+        row("faults", format_args!("{faults:.2} per run; messages per run: {}", none_or(&did)))?;
+        let now = match covered.runs == *runs {
+            true => String::new(),
+            false => format!(" in the {} executed now", many(covered.runs, "run")),
+        };
+        let lies = covered.told(&(self.entry.mutations)());
+        if injected.mutated > 0 {
+            let accepted = 100.0 * injected.accepted as f64 / injected.mutated as f64;
+            let altered = many(injected.mutated, "altered message");
+            let told = match covered.runs {
+                0 => String::new(),
+                _ => format!("; {} of {} lies told{now}", lies.told, lies.told + lies.never.len()),
+            };
+            row("lies", format_args!("{altered}, {accepted:.1} % accepted{told}"))?;
+        }
+        if verbose && covered.runs > 0 {
+            let share = |runs: u64| 100.0 * runs as f64 / covered.runs as f64;
+            let tried = covered.faults.iter().map(|(fault, &runs)| format!("{fault} {:.1} %", share(runs)));
+            row("tried", none_or(&tried.collect::<Vec<_>>()) + &now)?;
+            if lies.told > 0 && !lies.honest.is_empty() {
+                row("never told", lies.honest.join(", "))?;
+            }
+        }
+        Ok(())
     }
 
     /// The first violation of each property, the worst first, or that there is none.
