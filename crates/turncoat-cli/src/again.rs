@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Command;
 use clap::builder::StyledStr;
+use turncoat_lab::words::shell_word;
 
 use crate::registry;
 
@@ -21,7 +22,7 @@ pub(crate) fn program() -> String {
     match (env::var_os("CARGO"), profile.to_str()) {
         (Some(_), Some("debug")) => "cargo run --features cli --".to_owned(),
         (Some(_), Some("release")) => "cargo run --release --features cli --".to_owned(),
-        _ => quoted(&binary),
+        _ => shell_word(&binary),
     }
 }
 
@@ -36,14 +37,14 @@ pub(crate) fn binary() -> String {
 
 /// The command line, as people type it.
 pub(crate) fn command() -> String {
-    env::args().skip(1).fold(program(), |line, word| line + " " + &quoted(&word))
+    env::args().skip(1).fold(program(), |line, word| line + " " + &shell_word(&word))
 }
 
 /// The command line with one more option, if it does not have it yet.
 pub(crate) fn with(option: &str) -> String {
     match env::args().skip(1).any(|word| word == option) {
         true => command(),
-        false => command() + " " + &quoted(option),
+        false => command() + " " + &shell_word(option),
     }
 }
 
@@ -62,15 +63,6 @@ pub(crate) fn renamed(mut command: Command, program: &str) -> Command {
         None => arg,
     });
     command.mut_subcommands(|command| renamed(command, program))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
@@ -93,12 +85,5 @@ mod tests {
         }
         let new = help("new");
         assert!(!fuzz.contains("turncoat ") && new.contains("sources of turncoat to depend on"), "{new}");
-    }
-
-    #[test]
-    fn a_shell_takes_a_quoted_word_as_one() {
-        assert_eq!(quoted("network.loss=hold"), "network.loss=hold");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's two words"), r"'it'\''s two words'");
     }
 }

@@ -91,8 +91,9 @@ pub(crate) fn table(rows: &[Vec<&str>], width: usize, ruled: bool) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let cell = |row: &[&str], column: usize| row.get(column).copied().unwrap_or_default().to_owned();
     let room = |column| rows.iter().map(|row| cell(row, column).chars().count()).max().unwrap_or_default();
-    // A first column that leaves no room for others is cut.
-    let first = room(0).min(width / 2);
+    // A first column that leaves no room for the widest of the others is cut.
+    let widest = (1..columns).map(|column| 2 + room(column)).max().unwrap_or_default();
+    let first = room(0).min(width.saturating_sub(widest).max(NARROWEST)).min(width / 2);
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut used = 0;
     for column in 1..columns {

@@ -68,7 +68,10 @@ impl Start {
             );
         };
         if Rows::embedded().bug(name).is_ok() {
-            bail!("`{name}` is a known bug, not a protocol: give `--bug {name}`");
+            let program = again::program();
+            bail!(
+                "`{name}` is a known bug, not a protocol: `{program} replay {name}` runs it, and `{program} fuzz --bug {name}` searches for it"
+            );
         }
         let entry = registry::protocol(name).with_context(|| config.place("protocol.name"))?;
         let mut base = entry.scenario();

@@ -336,7 +336,7 @@ impl Tally<'_> {
         if let Some(made) = &self.certificate {
             certificate::print(made)?;
         }
-        self.print_known()
+        self.print_known(verbose)
     }
 
     /// What the adversary did, and whether lies were accepted: how hard a campaign that found nothing has tried.
@@ -387,7 +387,7 @@ impl Tally<'_> {
                 row("bug flags", flags)?;
             }
             if let Some(Filed { path, how }) = self.files.get(&property) {
-                let known = if *how == How::Known { " (saved before, and no larger)" } else { "" };
+                let known = if *how == How::Known { " (in the corpus already)" } else { "" };
                 row("saved as", format_args!("{}{known}", path.display()))?;
             }
             if let Some(report) = self.shrunk.get(&property) {
@@ -428,7 +428,7 @@ impl Tally<'_> {
     }
 
     /// Which bugs are known of such a protocol, and whether they showed: many have a row of their own.
-    fn print_known(&self) -> Result<()> {
+    fn print_known(&self, verbose: bool) -> Result<()> {
         const FEW: usize = 4;
         let Known { bugs, shown, .. } = &self.known;
         if bugs.is_empty() {
@@ -449,6 +449,12 @@ impl Tally<'_> {
         let (count, names) = (counted(bugs.len() as u64, "known bug"), bugs.join(", "));
         if bugs.len() <= FEW {
             return Ok(out::line(format_args!("{name} has {count} ({names}); {showed}"))?);
+        }
+        if !verbose {
+            let program = again::program();
+            return Ok(out::line(format_args!(
+                "{name} has {count} (`{program} list bugs {name}`); {showed}"
+            ))?);
         }
         out::line(format_args!("{name} has {count}; {showed}"))?;
         row("known bugs", names)

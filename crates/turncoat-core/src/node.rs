@@ -268,7 +268,7 @@ impl<T: Hash + Debug + Serialize> State for T {
 /// |---|---|
 /// | `view` | `turncoat lasso`, which looks at the state when a view begins; liveness checks; views in the explorer |
 /// | `changing_view` | explanations that say who is between views; liveness checks do not count such a node as stuck in a view |
-/// | `prepared`, `locked` | liveness checks that see locks move, and coverage that tells such states apart |
+/// | `prepared`, `locked` | liveness checks that see locks move, and coverage that tells such states apart; explanations name what a replica is locked on |
 /// | `executed`, `decided` | liveness checks that see progress, and coverage of it |
 /// | `waiting` | explanations of a run that stands still: who waits for which votes, whose it has, how many are missing |
 ///

@@ -66,7 +66,9 @@ impl Property {
             Self::Validity => {
                 "every decided request was submitted by a client, or proposed by a replica where there are no clients"
             }
-            Self::Termination => "every request of a correct client completes once the network is calm",
+            Self::Termination => {
+                "every request of a correct client completes once the network is calm (without clients: every slot is decided)"
+            }
             Self::Crashed => "no correct node crashes, whatever it receives",
             Self::ClientAgreement => {
                 "no client holds a result that another client or a correct replica contradicts"

@@ -60,3 +60,24 @@ pub fn packed<'a>(items: impl IntoIterator<Item = &'a str>, separator: &str, wid
     }
     lines
 }
+
+/// A word as a shell takes it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_quoted_word_as_one() {
+        assert_eq!(shell_word("network.loss=hold"), "network.loss=hold");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_word("it's two words"), r"'it'\''s two words'");
+    }
+}

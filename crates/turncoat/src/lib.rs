@@ -166,6 +166,7 @@ pub use prelude::*;
 /// | `#[message(view_change)]` | a variant | it carries state into the next view; personas may show it to other replicas than the rest |
 /// | `#[message(specials = PATH)]` | the enum | a `&'static [Special<Self>]` of lies that change several fields at once |
 /// | `#[part(skip)]` | a field | no liar changes it; its type must still be a [`trait@Part`] |
+/// | `#[part(follows = EXPR)]` | a field | what it has to be for the others to fit, as for a struct: see [`derive@Part`] |
 ///
 /// The values of `view`, `slot` and `phase` are expressions over the fields, of the types [`View`], [`Slot`] and `u8`.
 /// Fields are of the types that are [parts](turncoat_core::part): `u8`, `u32`, `u64`, `i64`, `bool`, [`View`], [`Slot`],

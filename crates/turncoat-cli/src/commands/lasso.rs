@@ -137,6 +137,17 @@ fn hint(reason: &str) -> &'static str {
         "no state comes back within the limits" => {
             ": leave out what grows and no longer matters in `Node::essence`, or raise `limits.steps`"
         }
+        "the script is not over" => ": raise `limits.steps` beyond the script",
+        "the adversary keeps state, or lies" => {
+            ": only faults that end, or treat all messages of a kind alike forever, can be part of a proof"
+        }
+        "a fault is in progress" => ": let faults end earlier, or raise `limits.steps`",
+        "a clock drifts" => {
+            ": leave out `cluster.drift` and jumps of clocks, if the run gets stuck without them"
+        }
+        "a node draws random numbers" => ": it may be lucky in the end, so there is no such proof",
+        "the network is not calm yet" => ": set `network.gst` earlier, or raise `limits.steps`",
+        "a table says who leads" => ": raise `limits.steps`, so that the views of `cluster.leaders` end",
         _ => "",
     }
 }

@@ -42,7 +42,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     refused_args("list bogs", &["bogs", "bugs", "protocols"]);
     refused_args(
         "fuzz pbft-java/figure-2",
-        &["is a known bug, not a protocol", "`--bug pbft-java/figure-2`"],
+        &["is a known bug, not a protocol", "`turncoat fuzz --bug pbft-java/figure-2`"],
     );
     refused_args(
         "explain pbft-java/figur-2",

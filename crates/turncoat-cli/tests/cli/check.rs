@@ -8,7 +8,7 @@ const CHECKS: [&str; 7] = ["determinism", "messages", "states", "mutations", "pr
 #[test]
 fn the_built_in_protocols_pass() {
     for protocol in ["pbft", "pbft-classic", "pbft-read-only"] {
-        let ran = turncoat(&format!("check {protocol} --runs 100"));
+        let ran = turncoat(&format!("check {protocol} --runs 25"));
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         for check in CHECKS {
             let ok = |line: &str| line.starts_with(check) && line.contains(" ok ");

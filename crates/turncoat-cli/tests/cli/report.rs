@@ -1,10 +1,13 @@
 //! What is said about a store, and how it is written down.
 
+use std::fs;
+use std::sync::LazyLock;
+
 use super::Folder;
 use super::bad_input::refused;
 
 /// A store with two rows on one protocol: `byzzfuzz` and `random`, 300 runs each.
-fn stored() -> Folder {
+static STORED: LazyLock<Folder> = LazyLock::new(|| {
     let folder = Folder::new();
     for strategy in ["byzzfuzz", "random"] {
         let ran = folder.turncoat(&format!(
@@ -12,6 +15,13 @@ fn stored() -> Folder {
         ));
         assert_eq!(ran.code, 1, "{}", ran.err);
     }
+    folder
+});
+
+/// A copy of it.
+fn stored() -> Folder {
+    let folder = Folder::new();
+    fs::copy(STORED.path().join("results.db"), folder.path().join("results.db")).expect("a copy");
     folder
 }
 
@@ -31,6 +41,10 @@ fn a_report_is_text_for_the_terminal_and_a_page_for_a_file() {
     let ran = folder.turncoat("report results.db -o report.html");
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
     assert!(folder.read("report.html").trim_start().starts_with("<!doctype html>"));
+    // What was asked for is part of the command that makes it again.
+    let ran = folder.turncoat("report results.db --target agreement --baseline random");
+    let again = "    turncoat report results.db --baseline random --target agreement --format md\n";
+    assert!(ran.out.ends_with(again), "{}", ran.out);
     // The same store, the same page.
     assert_eq!(folder.turncoat("report results.db -o again.html").code, 0);
     assert_eq!(folder.read("report.html"), folder.read("again.html"));

@@ -1,5 +1,9 @@
 //! The suite of known bugs.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use super::bad_input::refused;
 use super::{Folder, turncoat};
 
@@ -122,9 +126,12 @@ fn a_row_replays_as_a_file() {
 
 /// The rows that come with the command. Whether they hold, `suite verify` says.
 #[test]
-fn every_known_bug_can_be_hunted_and_replayed() {
+fn known_bugs_can_be_hunted_and_replayed() {
     let list = turncoat("list bugs --json").json();
-    for bug in list["bugs"].as_array().expect("a list") {
+    // One of each protocol and property: `suite verify` runs the witnesses of all.
+    let mut seen = BTreeSet::new();
+    let sort = |bug: &&Value| seen.insert((bug["protocol"]["name"].to_string(), bug["property"].to_string()));
+    for bug in list["bugs"].as_array().expect("a list").iter().filter(sort) {
         let id = bug["id"].as_str().expect("an id");
         let ran = turncoat(&format!("fuzz --runs 1 --no-shrink --bug {id}"));
         assert!(ran.code <= 1, "{id}: {}", ran.err);

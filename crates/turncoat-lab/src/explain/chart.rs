@@ -171,7 +171,8 @@ impl Chart {
     pub(super) fn labelled(mut self, names: &Names) -> Self {
         for arrow in &mut self.arrows {
             arrow.label = names.short(&arrow.text) + &arrow.label;
-            arrow.values = names.within(&arrow.text);
+            let lie = arrow.lie.as_deref().unwrap_or_default();
+            arrow.values = names.within(&format!("{} {lie}", arrow.text));
         }
         self
     }

@@ -43,6 +43,9 @@ pub struct Report {
     pub schema: String,
     /// The file of the store, as it was given.
     pub store: String,
+    /// What was asked for.
+    #[serde(default)]
+    pub wishes: Wishes,
     /// The experiments on their variants, in the order in which they were run.
     pub tables: Vec<Table>,
     /// Which differences so many runs can show.
@@ -52,7 +55,7 @@ pub struct Report {
 }
 
 /// What a reader wants to know, where the store's own choice is not the one.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Wishes {
     /// The row that the others are compared with. Else it is the first that is called a baseline, else the first
     /// of the strategy `random`, else of `naive`, else the first of all.

