@@ -218,14 +218,17 @@ impl Names {
     /// Where values stand: start, end, and which.
     fn places(&self, text: &str) -> Vec<(usize, usize, usize)> {
         let mut places = Vec::new();
+        // Names begin with a letter or a digit.
         let starts =
-            text.char_indices().map(|(start, _)| start).filter(|&start| is_edge(&text[..start], true));
-        for start in starts {
+            text.char_indices().filter(|&(start, c)| c.is_alphanumeric() && is_edge(&text[..start], true));
+        for (start, _) in starts {
             for length in &self.lengths {
-                let end = start + length;
-                let Some(&i) = text.get(start..end).and_then(|word| self.places.get(word)) else { continue };
-                if is_edge(&text[end..], false) {
-                    places.push((start, end, i));
+                let Some((word, rest)) = text[start..].split_at_checked(*length) else { continue };
+                // Few words end there, so that few are looked up.
+                if is_edge(rest, false)
+                    && let Some(&i) = self.places.get(word)
+                {
+                    places.push((start, start + length, i));
                 }
             }
         }

@@ -30,14 +30,14 @@ fn a_run_is_a_function_of_its_scenario() {
 
 #[test]
 fn lies_are_told_and_reported_and_nobody_else_is() {
-    let summary = fuzz("hbbft-plain", "byzzfuzz", &[("c", "3"), ("d", "1")], 400, |base| judged(&base));
+    let summary = fuzz("hbbft-plain", "byzzfuzz", &[("c", "3"), ("d", "1")], 150, |base| judged(&base));
     assert_eq!(summary.violations.keys().collect::<Vec<_>>(), [&Property::Agreement; 0]);
     assert!(summary.injected.accepted > 0 && summary.injected.accepted < summary.injected.mutated);
     assert!(marks("hbbft", &summary, "fault-proof") > 0 && marks("hbbft", &summary, "wrong-sender") > 0);
     // Who is reported is heard no more, and the others do without it.
     let block = |base: Scenario| set(&base, "protocol.block", true);
-    let summary = fuzz("hbbft-plain", "byzzfuzz", &[("c", "3"), ("d", "1")], 400, block);
-    assert_eq!((summary.violating, summary.ends.goal), (0, 400));
+    let summary = fuzz("hbbft-plain", "byzzfuzz", &[("c", "3"), ("d", "1")], 150, block);
+    assert_eq!((summary.violating, summary.ends.goal), (0, 150));
     assert!(marks("hbbft", &summary, "blocked") > 0);
 }
 
@@ -68,6 +68,6 @@ fn what_a_host_gets_wrong_is_caught() {
     let any = fuzz("hbbft-plain", "byzzfuzz", &forged, 100, |base| broken(&base, "accept-any-signature"));
     assert!(any.violations.contains_key(&Property::Validity));
     assert_eq!(fuzz("hbbft-plain", "byzzfuzz", &forged, 100, |base| base).violating, 0);
-    let control = fuzz("hbbft-plain", "byzzfuzz", &params, 400, |base| base);
-    assert_eq!((control.violating, control.ends.goal), (0, 400));
+    let control = fuzz("hbbft-plain", "byzzfuzz", &params, 150, |base| base);
+    assert_eq!((control.violating, control.ends.goal), (0, 150));
 }

@@ -28,7 +28,7 @@ fn it_decides_one_value_after_another() {
 
 #[test]
 fn lies_are_told_and_what_is_signed_with_the_wrong_key_is_rejected() {
-    let summary = fuzz("malachite", "byzzfuzz", &[("c", "2"), ("d", "1")], 1000, |base| guarded(&base));
+    let summary = fuzz("malachite", "byzzfuzz", &[("c", "2"), ("d", "1")], 300, |base| guarded(&base));
     assert_eq!(summary.violations.keys().collect::<Vec<_>>(), [&Property::Agreement; 0]);
     assert!(summary.injected.accepted > 0 && summary.injected.accepted < summary.injected.mutated);
     assert!(marks("malachite", &summary, "bad-signature") > 0);
@@ -90,11 +90,11 @@ fn ed25519_comes_to_the_same_as_keyed_signatures() {
 
 #[test]
 fn who_restarts_with_its_log_has_not_forgotten_what_it_said() {
-    let summary = fuzz("malachite", "restarts", &[], 1000, |base| base);
+    let summary = fuzz("malachite", "restarts", &[], 300, |base| base);
     assert_eq!((summary.violating, summary.over_budget), (0, 0));
     let all = [("nodes", "3"), ("c", "2")];
-    let summary = fuzz("malachite", "restarts", &all, 1000, |base| set(&base, "cluster.over-budget", true));
-    assert_eq!((summary.violating, summary.over_budget), (0, 1000));
+    let summary = fuzz("malachite", "restarts", &all, 300, |base| set(&base, "cluster.over-budget", true));
+    assert_eq!((summary.violating, summary.over_budget), (0, 300));
 }
 
 #[test]
