@@ -4,10 +4,13 @@
 //! the same name: adding one adds all three.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Command, ValueEnum};
 use serde::{Deserialize, Serialize};
+use turncoat_core::scenario::Scenario;
+use turncoat_strategies::Param;
 
 use crate::setup::Engine;
 use crate::{clock, numbers};
@@ -37,6 +40,10 @@ pub(crate) struct Keys {
     #[arg(long, value_name = "WHEN", help_heading = "Budget")]
     pub(crate) until: Option<When>,
 
+    /// What to look for [default: both, with what --until says]
+    #[arg(long, value_name = "WHAT", help_heading = "Budget")]
+    pub(crate) hunt: Option<Hunt>,
+
     /// Store every run in this SQLite database, for `turncoat report`
     #[arg(long, value_name = "FILE", help_heading = "Store")]
     pub(crate) db: Option<PathBuf>,
@@ -53,6 +60,35 @@ pub(crate) enum When {
     First,
     /// None: execute all runs
     Never,
+}
+
+/// What a campaign looks for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Hunt {
+    /// Violations of safety alone: all runs are short, many times as many in the same time
+    Safety,
+    /// Violations of termination alone: no run is short, and the first that never terminates ends the campaign
+    Liveness,
+}
+
+/// Events of a short run in a cluster of four; what a decision costs grows with the square of the number of replicas.
+const SHORT: u64 = 1500;
+
+impl Hunt {
+    /// Changes what all scenarios share.
+    pub(crate) fn prepare(self, base: &mut Scenario) {
+        if self == Self::Safety {
+            let pairs = (base.cluster.n * base.cluster.n) as u64;
+            Arc::make_mut(&mut base.limits).short.get_or_insert(SHORT * pairs.max(16) / 16);
+        }
+    }
+
+    /// Parameters for strategies that cut some runs short on their own.
+    pub(crate) fn params(self, known: &[Param]) -> Vec<(String, String)> {
+        let short = self == Self::Liveness && known.iter().any(|param| param.name == "short");
+        short.then(|| ("short".to_owned(), "0".to_owned())).into_iter().collect()
+    }
 }
 
 impl Keys {

@@ -76,6 +76,8 @@ struct First<'a> {
     file: Option<&'a Path>,
     shrunk: Option<&'a Report>,
     seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<u64>,
 }
 
 impl Tally<'_> {
@@ -88,6 +90,7 @@ impl Tally<'_> {
             file: self.files.get(&property).map(|filed| &*filed.path),
             shrunk: self.shrunk.get(&property),
             seconds: self.found_at.get(&property).copied(),
+            parent: finding.parent,
         }
     }
 
@@ -381,6 +384,15 @@ impl Tally<'_> {
         for (property, finding) in worst.filter_map(|property| Some((property, first.get(&property)?))) {
             out::toned(Tone::Bad, finding.violation.headline(), place(finding))?;
             row("property", property.about())?;
+            if self.learns {
+                row(
+                    "scenario",
+                    match finding.parent {
+                        Some(run) => format!("made from that of run {run}"),
+                        None => "drawn afresh, not made from an earlier one".to_owned(),
+                    },
+                )?;
+            }
             if let Some(bug) = self.known.shown.get(&property) {
                 row("known bug", bug)?;
             } else if let Some(flags) = self.known.needed.get(&property) {

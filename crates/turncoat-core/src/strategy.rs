@@ -24,6 +24,11 @@ pub trait Strategy {
         false
     }
 
+    /// The earlier run from whose scenario the last one was made, if it was not drawn afresh.
+    fn parent(&self) -> Option<u64> {
+        None
+    }
+
     /// All its scenarios, where they are counted.
     fn space(&self) -> Option<Space> {
         None

@@ -309,8 +309,8 @@ impl Campaign<'_> {
         if index.is_multiple_of(AGAIN) {
             self.repeat(index, &scenario, &outcome)?;
         }
+        summary.add(index, strategy.parent(), &scenario, &outcome);
         strategy.observe(&scenario, &outcome);
-        summary.add(index, &scenario, &outcome);
         let name = |suspects: &Suspects| suspects.name(&scenario, &outcome, runner);
         let bugs = self.suspects.map_or_else(|| Ok(Vec::new()), name).map_err(impossible)?;
         summary.blame(&bugs);

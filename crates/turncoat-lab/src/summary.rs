@@ -74,6 +74,8 @@ pub struct Finding {
     pub scenario: Scenario,
     /// The fingerprint of the run.
     pub fingerprint: u64,
+    /// The earlier run from whose scenario that of the run was made, by a strategy that learns.
+    pub parent: Option<u64>,
 }
 
 /// What the adversary did in all runs; see [`turncoat_core::outcome::Injected`].
@@ -158,7 +160,7 @@ impl Marks {
 
 impl Summary {
     /// Adds the run that follows the range.
-    pub fn add(&mut self, index: u64, scenario: &Scenario, outcome: &Outcome) {
+    pub fn add(&mut self, index: u64, parent: Option<u64>, scenario: &Scenario, outcome: &Outcome) {
         self.count(index, outcome);
         self.covered.add(scenario, outcome);
         for violation in &outcome.violations {
@@ -168,6 +170,7 @@ impl Summary {
                 violation: violation.clone(),
                 scenario: scenario.clone(),
                 fingerprint: outcome.fingerprint,
+                parent,
             });
         }
     }

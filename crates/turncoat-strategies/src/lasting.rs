@@ -10,6 +10,7 @@
 
 use turncoat_core::fault::{Effect, Every, Fault, Mutate, RoundSource, Span, When};
 use turncoat_core::ids::{NodeId, SeatName};
+use turncoat_core::message::MutationTable;
 use turncoat_core::part::Scope;
 use turncoat_core::rng::Rng;
 use turncoat_core::scenario::Scenario;
@@ -63,58 +64,50 @@ enum Told {
     From(u64),
 }
 
-pub(crate) struct Lasting {
-    pub(crate) cast: Cast,
-    lies: Vec<Lie>,
+/// All lies of a protocol up to a scope, and the drawing of lasting ones from them.
+pub(crate) struct Lies {
+    all: Vec<Lie>,
     kinds: usize,
-    singles: Option<Singles>,
+    /// The most of a liar.
     most: u32,
-    extras: u32,
-    stances: u32,
 }
 
-impl Lasting {
-    pub(crate) fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let cast = Cast::new(base, params)?;
-        let lies = lies(params, cast.scope);
-        let singles = match params.word("singles")? {
-            First::First => Some(Singles::new(base.cluster.n, cast.liars.fixed(), lies.len())),
-            First::Never => None,
-        };
-        Ok(Self {
-            cast,
-            kinds: params.lies.kinds().len(),
-            lies,
-            singles,
-            most: params.number("lies", 1..=100)?,
-            extras: params.number("extras", 0..=100)?,
-            stances: params.number(STANCES.name, 0..=100)?,
-        })
+impl Lies {
+    pub(crate) fn new(table: &MutationTable, scope: Scope, most: u32) -> Self {
+        let kinds = table.kinds().iter().enumerate();
+        let rows = kinds.flat_map(|(kind, _)| {
+            let rows = table.rows(kind as u8).iter().filter(move |row| row.scope <= scope);
+            let omit = format!("{}.omit", table.kinds()[kind]);
+            rows.map(|row| row.name.clone()).chain([omit]).map(move |name| Lie::Row { kind, name })
+        });
+        Self { all: rows.chain([Lie::Silence]).collect(), kinds: table.kinds().len(), most }
     }
 
-    /// For a strategy that draws lasting lies beside other faults, by the parameters that both have.
-    pub(crate) fn beside(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let mut given = params.shared(&INFO)?;
-        given.push(("singles".to_owned(), "never".to_owned()));
-        Self::new(base, &params.part(&INFO, &given)?)
-    }
-
-    /// Lasting lies of these liars, drawn. Half of the time all are about one kind of message.
-    pub(crate) fn draw(&self, liars: &[NodeId], rng: &mut Rng) -> Vec<Fault> {
+    /// Lasting lies of these liars, drawn. Half of the time all are about one kind of message. `everybody` are those to whom a
+    /// liar may tell them.
+    pub(crate) fn draw<I>(
+        &self,
+        liars: &[SeatName],
+        everybody: impl Fn(NodeId) -> I,
+        rng: &mut Rng,
+    ) -> Vec<Fault>
+    where
+        I: Iterator<Item = NodeId> + Clone,
+    {
         let kind = (self.kinds > 0 && rng.below(2) == 0).then(|| rng.index(self.kinds));
         let about = |lie: &&Lie| match lie {
             Lie::Row { kind: own, .. } => kind.is_none_or(|kind| kind == *own),
             Lie::Silence => kind.is_none(),
         };
-        let lies: Vec<&Lie> = self.lies.iter().filter(about).collect();
+        let lies: Vec<&Lie> = self.all.iter().filter(about).collect();
         let together = liars.len() > 1 && rng.below(2) == 0;
-        let groups: Vec<&[NodeId]> = if together { vec![liars] } else { liars.chunks(1).collect() };
+        let groups: Vec<&[SeatName]> = if together { vec![liars] } else { liars.chunks(1).collect() };
         let mut faults = Vec::new();
         for group in groups {
             for _ in 0..(*rng.pick(&[1, 1, 1, 2, 2, 3])).min(self.most) {
                 let to = match rng.below(2) {
                     0 => Vec::new(),
-                    _ => draw::some(&self.cast.everybody(group[0]), rng),
+                    _ => draw::some(&everybody(group[0].node), rng),
                 };
                 let told = match rng.below(5) {
                     0 => Told::Half,
@@ -128,6 +121,45 @@ impl Lasting {
     }
 }
 
+pub(crate) struct Lasting {
+    pub(crate) cast: Cast,
+    lies: Lies,
+    singles: Option<Singles>,
+    extras: u32,
+    stances: u32,
+}
+
+impl Lasting {
+    pub(crate) fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
+        let cast = Cast::new(base, params)?;
+        let lies = Lies::new(params.lies, cast.scope, params.number("lies", 1..=100)?);
+        let singles = match params.word("singles")? {
+            First::First => Some(Singles::new(base.cluster.n, cast.liars.fixed(), lies.all.len())),
+            First::Never => None,
+        };
+        Ok(Self {
+            cast,
+            lies,
+            singles,
+            extras: params.number("extras", 0..=100)?,
+            stances: params.number(STANCES.name, 0..=100)?,
+        })
+    }
+
+    /// For a strategy that draws lasting lies beside other faults, by the parameters that both have.
+    pub(crate) fn beside(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
+        let mut given = params.shared(&INFO)?;
+        given.push(("singles".to_owned(), "never".to_owned()));
+        Self::new(base, &params.part(&INFO, &given)?)
+    }
+
+    /// Lasting lies of these liars.
+    pub(crate) fn draw(&self, liars: &[NodeId], rng: &mut Rng) -> Vec<Fault> {
+        let names: Vec<SeatName> = liars.iter().map(|&liar| liar.into()).collect();
+        self.lies.draw(&names, |liar| self.cast.everybody(liar), rng)
+    }
+}
+
 /// Whether each lie is told alone first.
 #[derive(Clone, Copy, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -136,21 +168,9 @@ enum First {
     Never,
 }
 
-/// All lies of a protocol, up to a scope.
-fn lies(params: &Params<'_>, scope: Scope) -> Vec<Lie> {
-    let table = params.lies;
-    let kinds = table.kinds().iter().enumerate();
-    let rows = kinds.flat_map(|(kind, _)| {
-        let rows = table.rows(kind as u8).iter().filter(move |row| row.scope <= scope);
-        let omit = format!("{}.omit", table.kinds()[kind]);
-        rows.map(|row| row.name.clone()).chain([omit]).map(move |name| Lie::Row { kind, name })
-    });
-    rows.chain([Lie::Silence]).collect()
-}
-
 /// These liars tell a lie to these receivers, or to all.
-fn fault(lie: &Lie, liars: &[NodeId], to: Vec<SeatName>, told: Told) -> Fault {
-    let mut when = When { from: liars.iter().map(|&liar| liar.into()).collect(), to, ..When::default() };
+fn fault(lie: &Lie, liars: &[SeatName], to: Vec<SeatName>, told: Told) -> Fault {
+    let mut when = When { from: liars.to_vec(), to, ..When::default() };
     match told {
         Told::Always => {}
         Told::Half => when.permille = Some(500),
@@ -220,7 +240,7 @@ impl Strategy for Lasting {
         let faults = &mut scenario.adversary.faults;
         if let Some((liar, lie, to, told)) = self.singles.as_ref().and_then(|singles| singles.get(index)) {
             liars = vec![liar];
-            faults.push(fault(&self.lies[lie], &liars, to, told));
+            faults.push(fault(&self.lies.all[lie], &[liar.into()], to, told));
         } else {
             faults.extend(self.draw(&liars, rng));
             let face = rng.below(5) == 0;

@@ -24,6 +24,7 @@ mod cast;
 mod draw;
 mod drift;
 mod enumerate;
+mod evolve;
 mod lasting;
 mod liars;
 mod naive;
@@ -60,7 +61,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 13] = [
+static ALL: [Info; 14] = [
     none::INFO,
     naive::INFO,
     random::INFO,
@@ -74,6 +75,7 @@ static ALL: [Info; 13] = [
     stalls::INFO,
     enumerate::INFO,
     portfolio::INFO,
+    evolve::INFO,
 ];
 
 /// All strategies, the simplest first.

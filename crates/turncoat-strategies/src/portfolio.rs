@@ -28,9 +28,17 @@ pub(crate) const INFO: Info = Info {
             default: "classic",
             about: "classic, or wide: of 20 runs 6 two-faced, 5 lasting, 4 swarm, 3 random, 1 twins, 1 byzzfuzz, and 16 are short",
         },
+        SHORT,
         Param { name: "steps", default: "1500", about: "events of a short run; more in larger clusters" },
     ],
     make: |base, params| Ok(Box::new(Portfolio::new(base, params)?)),
+};
+
+/// How many runs are short.
+pub(crate) const SHORT: Param = Param {
+    name: "short",
+    default: "mix",
+    about: "percentage of runs that are short and judged for safety alone, in steps of 20; mix: 0 (classic) or 80 (wide)",
 };
 
 /// Which strategies, and which runs are theirs.
@@ -50,11 +58,11 @@ impl Mix {
         }
     }
 
-    /// Of the runs of each part, so many of five are short.
+    /// The percentage of short runs.
     const fn short(self) -> u64 {
         match self {
             Self::Classic => 0,
-            Self::Wide => 4,
+            Self::Wide => 80,
         }
     }
 }
@@ -62,13 +70,20 @@ impl Mix {
 struct Portfolio {
     mix: Mix,
     parts: Vec<Box<dyn Strategy + Send>>,
+    /// The percentage of short runs of each part.
+    short: u64,
     /// Events of a short run.
     steps: u64,
 }
 
 impl Portfolio {
     fn new(base: &Scenario, params: &Params<'_>) -> Result<Self, StrategyError> {
-        let mix = params.word("mix")?;
+        let mix: Mix = params.word("mix")?;
+        let short = params.typed(SHORT.name, |text| match (text, text.parse()) {
+            ("mix", _) => Ok(mix.short()),
+            (_, Ok(percent @ 0..=100)) => Ok(percent),
+            _ => Err("neither a percentage nor `mix`".to_owned()),
+        })?;
         let liars = params.passed(&[LIARS_DRAWN.name])?;
         let small = [vec![("scope".to_owned(), "small".to_owned())], liars.clone()].concat();
         let make = |info: &Info, given: &[(String, String)]| (info.make)(base, &params.part(info, given)?);
@@ -84,7 +99,7 @@ impl Portfolio {
         // What a decision costs grows with the square of the number of replicas.
         let (pairs, steps) =
             ((base.cluster.n * base.cluster.n) as u64, params.number("steps", 1..=1_000_000)?);
-        Ok(Self { mix, parts, steps: u64::from(steps) * pairs.max(16) / 16 })
+        Ok(Self { mix, parts, short, steps: u64::from(steps) * pairs.max(16) / 16 })
     }
 }
 
@@ -97,7 +112,7 @@ impl Strategy for Portfolio {
         let count = |turns: &[usize]| turns.iter().filter(|&&other| other == part).count() as u64;
         let own = round * count(&turns) + count(&turns[..turn]);
         let mut scenario = self.parts[part].next(own, rng);
-        if own % 5 < self.mix.short() {
+        if own % 5 * 20 < self.short {
             Arc::make_mut(&mut scenario.limits).short.get_or_insert(self.steps);
         }
         scenario

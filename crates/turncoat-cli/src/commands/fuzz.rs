@@ -19,7 +19,7 @@ use turncoat_lab::shrink::Shrunk;
 use turncoat_lab::summary::{Finding, Summary};
 use turncoat_lab::suspects::{NO_FLAG, is_known};
 
-use crate::campaign::{Keys, When};
+use crate::campaign::{Hunt, Keys, When};
 use crate::campaign_store::CampaignStore;
 use crate::cases::Cases;
 use crate::clock::Stopwatch;
@@ -131,7 +131,7 @@ impl Subject {
         };
         let config = Config::load(&self.source, &given)?;
         let start = bug.as_ref().map_or_else(|| Start::config(&config), Start::bug)?;
-        let prepared = self.setup.prepare(start, config.text("strategy.name"))?;
+        let mut prepared = self.setup.prepare(start, config.text("strategy.name"))?;
         if self.source.print_config {
             config.print(&given, &self.setup, &prepared)?;
             return Ok(None);
@@ -148,7 +148,13 @@ impl Subject {
         }
         prepared.warn();
         let keys = config.campaign()?.or_default(universe.is_some());
-        let searcher = prepared.searcher(&[]);
+        let (mut more, mut wanted) = (Vec::new(), wanted);
+        if let Some(hunt) = keys.hunt {
+            hunt.prepare(&mut prepared.base);
+            more = hunt.params(registry::strategy(prepared.strategy)?.params);
+            wanted = wanted.or((hunt == Hunt::Liveness).then_some(Property::Termination));
+        }
+        let searcher = prepared.searcher(&more);
         let target = bug.as_ref().map(|bug| bug.facts.property).or(wanted);
         let task = Task {
             label: Label {
@@ -297,7 +303,7 @@ fn save(
 ) -> (BTreeMap<Property, Filed>, BTreeMap<Property, Report>) {
     let (mut files, mut reports) = (BTreeMap::new(), BTreeMap::new());
     for (&property, finding) in summary.first_outside.iter().chain(&summary.first) {
-        let Finding { scenario, violation, fingerprint, index } = finding;
+        let Finding { scenario, violation, fingerprint, index, .. } = finding;
         let budget = budget.filter(|_| !stop.interrupted());
         let shrunk = budget.and_then(|time| {
             shrink::found(entry, scenario, violation, *fingerprint, settings, &stop.next_within(time))
@@ -394,7 +400,8 @@ mod tests {
                 detail: String::new(),
                 outside: None,
             };
-            let finding = Finding { index: 7, violation, scenario: scenario.clone(), fingerprint };
+            let finding =
+                Finding { index: 7, violation, scenario: scenario.clone(), fingerprint, parent: None };
             Summary { first: [(property, finding)].into(), ..Summary::default() }
         };
         assert_eq!(unrepeatable(entry, &summary(fingerprint)), [0; 0]);

@@ -289,6 +289,33 @@ fn many_known_bugs_are_counted_and_named_below() {
     assert!(other.contains("; no violation was attributed to a single known bug\n"), "{other}");
 }
 
+#[test]
+fn who_learns_says_where_a_find_is_from() {
+    let folder = Folder::new();
+    let ran = folder.turncoat("fuzz pbft-java --strategy evolve --no-shrink");
+    let from = |line: &str| {
+        line.starts_with("  scenario     drawn afresh")
+            || line.starts_with("  scenario     made from that of run ")
+    };
+    assert!(ran.code == 1 && ran.out.lines().any(from), "{}", ran.out);
+    // Runs that depend on each other are no sample.
+    let clean = folder.turncoat("fuzz pbft --strategy evolve --runs 200").out;
+    assert!(clean.starts_with("no violation in 200 runs\n"), "{clean}");
+}
+
+#[test]
+fn a_campaign_hunts_for_safety_or_for_liveness() {
+    let folder = Folder::new();
+    let safety =
+        folder.turncoat("fuzz hbft-paper --hunt safety --runs 200 --until never --no-shrink --json").json();
+    assert!(safety["ends"]["limits"]["short"].as_u64() > Some(0), "{safety}");
+    // What violates integrity does not end it.
+    let liveness = folder.turncoat("fuzz pbft-java --hunt liveness --set mix=wide --no-shrink --json").json();
+    assert!(liveness["ends"]["limits"]["short"].is_null(), "{liveness}");
+    assert!(!liveness["first"]["termination"].is_null(), "{liveness}");
+    super::bad_input::refused(&folder, &["fuzz", "pbft", "--hunt", "bugs"], &["safety", "liveness"]);
+}
+
 /// PBFT assumes that clients wait for their results. Whoever says otherwise without meaning it is told.
 #[test]
 fn clients_that_do_not_wait_are_pointed_out() {

@@ -48,7 +48,7 @@ pub fn resume(
         let violation = outcome.violations.iter().find(same).cloned();
         let violation = violation.ok_or(CampaignError::Changed { index })?;
         let firsts = if inside { &mut summary.first } else { &mut summary.first_outside };
-        firsts.insert(property, Finding { index, violation, scenario, fingerprint });
+        firsts.insert(property, Finding { index, violation, scenario, fingerprint, parent: None });
     }
     let Some((index, fingerprint)) = last else { return Ok((summary, false)) };
     let (scenario, outcome) = campaign.repeat_stored(index, fingerprint)?;

@@ -9,8 +9,8 @@
 //! blocks are lost, all others take the same time. The scenarios are numbered ([`space`]), so that run `i` can be
 //! scenario `i`; mostly there are too many of them, and runs draw theirs.
 //!
-//! What is drawn beside that, one-way cuts and delays (for protocols that assume a bound on these: Sync HotStuff), is
-//! not part of the number. Delays up to delta are within such a model; partitions are not, so it takes `partitions=1`.
+//! What is drawn beside that, one-way cuts, delays (for protocols that assume a bound on these: Sync HotStuff) and lies that twins
+//! tell besides, is not part of the number. Delays up to delta are within such a model; partitions are not, so it takes `partitions=1`.
 
 mod choices;
 mod config;
@@ -32,6 +32,7 @@ use turncoat_core::strategy::{self, Strategy};
 use self::config::Configs;
 use self::params::{After, Inputs, Leaders, Order, PARAMS, Seconds, Set};
 use self::space::Space;
+use crate::lasting::Lies;
 use crate::params::Params;
 use crate::{Info, StrategyError};
 
@@ -47,6 +48,8 @@ struct Twins {
     set: Set,
     configs: Configs,
     space: Space,
+    /// What twins may say that is not the protocol's, if they may.
+    lies: Option<Lies>,
     /// The most ticks that a message takes without a delay.
     latency: u64,
 }
@@ -58,9 +61,10 @@ impl Twins {
         choices::alike(&set, base).map_err(unfit)?;
         let configs = choices::configs(&set, base).map_err(unfit)?;
         let space = choices::scenarios(&set, &configs).map_err(unfit)?;
+        let lies = (set.lies > 0).then(|| Lies::new(params.lies, set.scope, set.lies));
         let base = prepared(base, &set);
         let (Latency::Constant(latency) | Latency::Range([_, latency])) = base.network.latency;
-        Ok(Self { base, set, configs, space, latency: latency.0 })
+        Ok(Self { base, set, configs, space, lies, latency: latency.0 })
     }
 
     /// The number of the scenario of a run, if they come in order: after the last one the first.
@@ -165,6 +169,22 @@ impl Twins {
     }
 }
 
+impl Twins {
+    /// Lasting lies of twins: of both instances, or of one.
+    fn lies(&self, rng: &mut Rng, faults: &mut Vec<Fault>) {
+        let Some(lies) = self.lies.as_ref().filter(|_| self.set.twins > 0) else { return };
+        let liar =
+            |twin| SeatName { node: NodeId::replica(twin), instance: *rng.pick(&[None, Some(0), Some(1)]) };
+        let liars: Vec<SeatName> = (0..self.set.twins).map(liar).collect();
+        let (n, clients) = (self.base.cluster.n, self.base.cluster.clients);
+        let everybody = |liar: NodeId| {
+            let replicas = (0..n).map(NodeId::replica).filter(move |&node| node != liar);
+            replicas.chain((0..clients).map(NodeId::client))
+        };
+        faults.extend(lies.draw(&liars, everybody, rng));
+    }
+}
+
 impl Strategy for Twins {
     fn next(&mut self, index: u64, rng: &mut Rng) -> Scenario {
         let set = &self.set;
@@ -185,6 +205,7 @@ impl Strategy for Twins {
         self.partitions(&walk, &mut faults);
         self.cuts(rng, &mut faults);
         self.delays(rng, &mut faults);
+        self.lies(rng, &mut faults);
         match set.after {
             After::Heal => {}
             After::Silence => faults.push(self.silence()),

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use turncoat_core::fault::RoundSource;
+use turncoat_core::part::Scope;
 
 use crate::StrategyError;
 use crate::params::{Param, Params};
@@ -117,6 +118,12 @@ pub(super) const PARAMS: &[Param] = &[
         default: "none",
         about: "how late proposals and votes are: none, model (up to delta) or paper (up to 3 and 2 delta)",
     },
+    Param {
+        name: "lies",
+        default: "0",
+        about: "maximum number of lasting lies that each twin tells besides, by both of its instances or by one",
+    },
+    Param { name: "scope", default: "any", about: "how far these lies may go: small, any or crafted" },
     Param { name: "delta", default: "50", about: "the bound on delays that the protocol assumes, in ticks" },
     Param {
         name: "propose",
@@ -265,6 +272,9 @@ pub(super) struct Set {
     /// For proposals and votes: their kinds, and how late they may be, in halves of delta.
     pub(super) delays: Option<[(Vec<String>, u32); 2]>,
     pub(super) delta: u64,
+    /// The most lasting lies of a twin.
+    pub(super) lies: u32,
+    pub(super) scope: Scope,
 }
 
 impl Set {
@@ -317,6 +327,8 @@ impl Set {
             cuts: params.number("cuts", 0..=MOST)?,
             delays: halves.map(|[late, later]| [(propose, late), (vote, later)]),
             delta: params.number("delta", 2..=u32::MAX)?.into(),
+            lies: params.number("lies", 0..=100)?,
+            scope: params.word("scope")?,
         })
     }
 

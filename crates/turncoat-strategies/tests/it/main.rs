@@ -33,7 +33,7 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 19] = [
+const LINES: [&str; 20] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
@@ -44,6 +44,7 @@ const LINES: [&str; 19] = [
     "drift",
     "twins rounds=3",
     "twins rounds=3 partitions=1-2 after=drop cuts=2 pass=enter",
+    "twins rounds=3 lies=2",
     "two-faced",
     "lasting",
     "lasting singles=never",

@@ -7,6 +7,7 @@ use turncoat_core::Message;
 use turncoat_core::ids::{NodeId, NodeSet, View};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::outcome::{Injected, Outcome};
+use turncoat_core::rng::run_seed;
 use turncoat_core::runner::execute;
 use turncoat_core::scenario::{ClusterSpec, Scenario, Seed};
 
@@ -91,4 +92,39 @@ fn faults_meet_messages_where_there_are_any() {
         assert!(sum(line, |injected| injected.dropped) > 0, "{line}");
         assert!(sum(line, |injected| injected.mutated) > 0, "{line}");
     }
+}
+
+/// Runs of a campaign that learns: what came out of each, and the run that each was made from.
+fn learnt(line: &str, runs: u64) -> Vec<(Outcome, Option<u64>)> {
+    let mut strategy = strategy(line, &base());
+    assert!(strategy.learns());
+    let run = |index| {
+        let scenario = Scenario { seed: Seed(run_seed(0, index)), ..run(&mut *strategy, index) };
+        let parent = strategy.parent();
+        let outcome = execute::<Toy>(&scenario)
+            .unwrap_or_else(|error| panic!("{line}: {error}\n{}", scenario.to_toml()));
+        strategy.observe(&scenario, &outcome);
+        (outcome, parent)
+    };
+    (0..runs).map(run).collect()
+}
+
+#[test]
+fn what_learns_learns_the_same_again_and_names_the_run_that_it_learnt_from() {
+    for line in ["evolve", "evolve keep=new", "evolve most=3 fresh=10"] {
+        let runs = learnt(line, 600);
+        assert_eq!(runs, learnt(line, 600), "{line}");
+        let children = runs.iter().filter(|(_, parent)| parent.is_some()).count();
+        assert!(children > 150, "{line}: {children} children");
+        for (index, (_, parent)) in runs.iter().enumerate() {
+            assert!(parent.is_none_or(|parent| parent < index as u64), "{line}: run {index} of {parent:?}");
+        }
+    }
+}
+
+#[test]
+fn twins_may_lie_besides() {
+    let told = |line| outcomes(line).iter().map(|outcome| outcome.injected.mutated).sum::<u32>();
+    assert_eq!(told("twins rounds=3"), 0);
+    assert!(told("twins rounds=3 lies=2") > 0);
 }
