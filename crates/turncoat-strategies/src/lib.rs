@@ -21,6 +21,7 @@
 
 mod byzzfuzz;
 mod cast;
+mod divergence;
 mod draw;
 mod drift;
 mod enumerate;
@@ -60,7 +61,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 13] = [
+static ALL: [Info; 14] = [
     none::INFO,
     naive::INFO,
     random::INFO,
@@ -72,6 +73,7 @@ static ALL: [Info; 13] = [
     lasting::INFO,
     swarm::INFO,
     stalls::INFO,
+    divergence::INFO,
     enumerate::INFO,
     portfolio::INFO,
 ];
