@@ -8,7 +8,7 @@ use turncoat_core::hash::stable_hash;
 use turncoat_core::outcome::{End, Outcome, Property};
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
-use turncoat_lab::campaign::draw;
+use turncoat_lab::campaign::draw_and_execute;
 
 use crate::out;
 use crate::searcher::Searcher;
@@ -33,7 +33,7 @@ impl Digest {
         let mut strategy = searcher.make(base).map_err(|error| anyhow!(error))?;
         let mut runner = entry.runner();
         for index in 0..RUNS {
-            let outcome = runner.execute(&draw(&mut *strategy, seed, index))?;
+            let (_, outcome) = draw_and_execute(&mut *strategy, &mut *runner, seed, index)?;
             self.0 = stable_hash(self.0, &shown(&outcome));
         }
         Ok(())

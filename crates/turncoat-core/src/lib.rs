@@ -27,6 +27,7 @@ pub mod logs;
 pub mod message;
 pub mod net;
 pub mod node;
+pub mod online;
 pub mod outcome;
 pub mod part;
 mod persona;

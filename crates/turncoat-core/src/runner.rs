@@ -8,6 +8,7 @@ use crate::flags::Flag;
 use crate::ids::{NodeId, Time, View};
 use crate::message::{Message, MutationTable};
 use crate::node::{Cluster, Protocol, leader};
+use crate::online::OnlineAdversary;
 use crate::outcome::Outcome;
 use crate::part::{Letter, Part};
 use crate::probe::{Nonsense, Samples};
@@ -20,6 +21,16 @@ use crate::sim::{Moment, Sample, Sim};
 pub trait Runner {
     /// The one way to run: a scenario goes in, an outcome comes out.
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError>;
+    /// Runs a scenario as an adversary chooses, in place of its scheduler. Says which scenario, a script of these choices, shows the
+    /// same run, and what came out.
+    ///
+    /// # Errors
+    /// If the scenario cannot run, or the adversary makes an impossible choice.
+    fn execute_online(
+        &mut self,
+        scenario: &Scenario,
+        adversary: Box<dyn OnlineAdversary>,
+    ) -> Result<(Scenario, Outcome), ScenarioError>;
     /// The same run, with all that happened.
     fn record(&mut self, scenario: &Scenario) -> Result<(Outcome, Recording), ScenarioError> {
         self.record_until(scenario, &mut |_| false)
@@ -50,6 +61,13 @@ impl<P: Protocol> Runner for Sim<P> {
     fn execute(&mut self, scenario: &Scenario) -> Result<Outcome, ScenarioError> {
         self.reset(scenario)?;
         Ok(self.run())
+    }
+    fn execute_online(
+        &mut self,
+        scenario: &Scenario,
+        adversary: Box<dyn OnlineAdversary>,
+    ) -> Result<(Scenario, Outcome), ScenarioError> {
+        self.run_online(scenario, adversary)
     }
     fn record_until(
         &mut self,

@@ -2,6 +2,7 @@
 
 use crate::fault::Fault;
 use crate::ids::NodeSet;
+use crate::online::OnlineAdversary;
 use crate::outcome::Outcome;
 use crate::rng::Rng;
 use crate::scenario::{Scenario, SchedulerSpec};
@@ -14,6 +15,12 @@ pub trait Strategy {
     /// The scenario of run `index`, one of its [`Space`] if it has one that comes in order. Unless the strategy [learns](Strategy::learns), it depends on `index` and
     /// `rng` alone, which is that run's own.
     fn next(&mut self, index: u64, rng: &mut Rng) -> Scenario;
+
+    /// An adversary that chooses while the run of the scenario drawn last goes on. It takes the place of the scenario's scheduler.
+    /// What it chose is a script, which is what counts as the scenario of the run from then on.
+    fn online(&mut self) -> Option<Box<dyn OnlineAdversary>> {
+        None
+    }
 
     /// What came out.
     fn observe(&mut self, _scenario: &Scenario, _outcome: &Outcome) {}

@@ -26,11 +26,47 @@ use crate::words::count;
 /// Any error, for functions that the lab is given.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Run `index` of the campaign with this seed.
+/// Run `index` of the campaign with this seed, as its strategy draws it. An adversary that chooses on the way has not chosen yet.
 pub fn draw(strategy: &mut dyn Strategy, seed: Seed, index: u64) -> Scenario {
     let seed = run_seed(seed.0, index);
     let drawn = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
     Scenario { seed: Seed(seed), ..drawn }
+}
+
+/// Draws and executes run `index` of the campaign with this seed. Where an adversary chose on the way, the scenario is the script
+/// of its choices.
+///
+/// # Errors
+/// If the scenario cannot run, or the adversary makes an impossible choice.
+pub fn draw_and_execute(
+    strategy: &mut dyn Strategy,
+    runner: &mut dyn Runner,
+    seed: Seed,
+    index: u64,
+) -> Result<(Scenario, Outcome), ScenarioError> {
+    let drawn = draw(strategy, seed, index);
+    match strategy.online() {
+        Some(adversary) => runner.execute_online(&drawn, adversary),
+        None => runner.execute(&drawn).map(|outcome| (drawn, outcome)),
+    }
+}
+
+/// The scenario of run `index` of the campaign with this seed: as drawn, or the script of what an adversary chooses on the way, which
+/// takes a run to know.
+///
+/// # Errors
+/// As those of [`draw_and_execute`].
+pub fn draw_script(
+    strategy: &mut dyn Strategy,
+    entry: &Entry,
+    seed: Seed,
+    index: u64,
+) -> Result<Scenario, ScenarioError> {
+    let drawn = draw(strategy, seed, index);
+    match strategy.online() {
+        Some(adversary) => Ok(entry.runner().execute_online(&drawn, adversary)?.0),
+        None => Ok(drawn),
+    }
 }
 
 /// Makes a strategy for the fixed part of a campaign's scenarios. Every worker gets its own.
@@ -114,7 +150,7 @@ pub enum CampaignError {
     /// The strategy cannot be made.
     #[error(transparent)]
     Strategy(BoxError),
-    /// The strategy drew a scenario that cannot run.
+    /// The strategy drew a scenario that cannot run, or made an impossible choice on the way.
     #[error("run {index}: {error}")]
     Scenario {
         /// The index of the run.
@@ -170,7 +206,8 @@ impl Campaign<'_> {
         }
         match strategy.space().and_then(Space::runs) {
             Some(runs) if index >= runs => Err(CampaignError::Beyond { index, runs }),
-            _ => Ok(draw(&mut *strategy, self.seed, index)),
+            _ => draw_script(&mut *strategy, self.entry, self.seed, index)
+                .map_err(|error| CampaignError::Scenario { index, error }),
         }
     }
 
@@ -299,11 +336,16 @@ impl Campaign<'_> {
         kept: Kept,
         summary: &mut Summary,
     ) -> Result<(Record, BatchEnd), CampaignError> {
-        let scenario = draw(strategy, self.seed, index);
         let impossible = |error| CampaignError::Scenario { index, error };
-        let (outcome, samples) = match kept {
-            Kept::RunsAndSamples => runner.execute_sampled(&scenario),
-            _ => runner.execute(&scenario).map(|outcome| (outcome, Vec::new())),
+        let (scenario, outcome, samples) = match kept {
+            Kept::RunsAndSamples => {
+                draw_script(strategy, self.entry, self.seed, index).and_then(|scenario| {
+                    let (outcome, samples) = runner.execute_sampled(&scenario)?;
+                    Ok((scenario, outcome, samples))
+                })
+            }
+            _ => draw_and_execute(strategy, runner, self.seed, index)
+                .map(|(scenario, outcome)| (scenario, outcome, Vec::new())),
         }
         .map_err(impossible)?;
         if index.is_multiple_of(AGAIN) {

@@ -87,8 +87,8 @@ pub(crate) struct Cast {
     pub(crate) scope: Scope,
 }
 
-/// The base scenario with enough to lie about: somebody to lie to, clients, requests, and a time at which the network heals.
-pub(crate) fn prepared(base: &Scenario, params: &Params<'_>) -> Result<Scenario, StrategyError> {
+/// The base scenario with enough to lie about: somebody to lie to, clients, and requests.
+pub(crate) fn busy(base: &Scenario, params: &Params<'_>) -> Result<Scenario, StrategyError> {
     let mut base = base.clone();
     if base.cluster.n < 2 {
         let why = "a liar needs somebody to lie to: at least 2 replicas".to_owned();
@@ -104,6 +104,12 @@ pub(crate) fn prepared(base: &Scenario, params: &Params<'_>) -> Result<Scenario,
     if let Goal::Height(height) = &mut workload.goal {
         *height = (*height).max(requests);
     }
+    Ok(base)
+}
+
+/// The same, with a time at which the network heals.
+pub(crate) fn prepared(base: &Scenario, params: &Params<'_>) -> Result<Scenario, StrategyError> {
+    let mut base = busy(base, params)?;
     let gst = Gst::Time(Time(params.number(GST.name, 1..=u32::MAX)?.into()));
     Arc::make_mut(&mut base.network).gst.get_or_insert(gst);
     Ok(base)

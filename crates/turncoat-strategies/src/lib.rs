@@ -21,6 +21,7 @@
 
 mod byzzfuzz;
 mod cast;
+mod divergence;
 mod draw;
 mod drift;
 mod enumerate;
@@ -61,7 +62,7 @@ pub struct Info {
 
 type Make = fn(&Scenario, &Params<'_>) -> Result<Box<dyn Strategy + Send>, StrategyError>;
 
-static ALL: [Info; 14] = [
+static ALL: [Info; 15] = [
     none::INFO,
     naive::INFO,
     random::INFO,
@@ -73,6 +74,7 @@ static ALL: [Info; 14] = [
     lasting::INFO,
     swarm::INFO,
     stalls::INFO,
+    divergence::INFO,
     enumerate::INFO,
     portfolio::INFO,
     evolve::INFO,

@@ -10,7 +10,7 @@ use turncoat_core::ids::Time;
 use turncoat_core::runner::Entry;
 use turncoat_core::scenario::{Scenario, Seed};
 use turncoat_lab::beside::{Comparison, Parting, Verdict, compare, scenario_for};
-use turncoat_lab::campaign::draw;
+use turncoat_lab::campaign::draw_script;
 use turncoat_lab::files;
 
 use crate::exit::Exit;
@@ -118,7 +118,7 @@ fn count(args: &Args, prepared: &Prepared, entries: [&Entry; 2], stop: &Stop) ->
         if stop.interrupted() {
             break;
         }
-        let scenario = draw(&mut *strategy, args.seed, index);
+        let scenario = draw_script(&mut *strategy, entries[0], args.seed, index)?;
         let second = scenario_for(entries[1], entries[0], &scenario);
         let found = compare(entries, [&scenario, &second])
             .with_context(|| format!("run {index}, {} beside {}", entries[0].name, entries[1].name))?;

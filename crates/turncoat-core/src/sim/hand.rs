@@ -120,13 +120,17 @@ impl<P: Protocol> Sim<P> {
         Ok(())
     }
 
-    /// The next step of the script; false when it is over and the network has calmed down.
+    /// The next step of the script, or of whoever goes on with it; false when it is over and the network has calmed down.
     pub(super) fn play_script(&mut self) -> bool {
         let script = self.script.actions.clone();
         let Some(action) = script.script.get(self.script.next) else {
-            if !self.calm {
-                self.begin_calm();
+            if self.calm {
+                return false;
             }
+            if self.play_online() {
+                return true;
+            }
+            self.begin_calm();
             return false;
         };
         self.script.next += 1;

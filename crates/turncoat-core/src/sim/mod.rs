@@ -44,6 +44,7 @@ mod hand;
 mod lies;
 mod look;
 mod nonsense;
+mod online;
 mod quiet;
 mod rounds;
 mod sample;
@@ -55,6 +56,7 @@ mod turns;
 mod world;
 
 use any::AnyNode;
+use online::Online;
 pub use rounds::Sample;
 use stances::Stances;
 use turns::Turns;
@@ -104,12 +106,14 @@ struct Triggered {
     src: Seat,
 }
 
-/// How far a script has got, and the names of messages in flight.
+/// How far a script has got, and who goes on with it.
 #[derive(Default)]
 struct Script {
     actions: Arc<SchedulerSpec>,
     next: usize,
     diverged: Option<u32>,
+    /// Chooses what comes after its last step, if anybody does.
+    online: Option<Box<Online>>,
 }
 
 /// Numbers messages by link and kind, and in the recording.

@@ -157,7 +157,7 @@ impl<P: Protocol> Sim<P> {
         self.io.ledger.keep_logs(&scenario.checks);
 
         self.prepare_plan(scenario)?;
-        self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None };
+        self.script = Script { actions: scenario.scheduler.clone(), next: 0, diverged: None, online: None };
         self.queue.reset(&scenario.scheduler, seats);
         let further: NodeSet = self.io.seats.further().map(|(node, _)| node).collect();
         self.alone = self.everybody.without(further);

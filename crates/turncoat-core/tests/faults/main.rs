@@ -10,6 +10,7 @@ mod hold;
 mod keeping_time;
 mod limits;
 mod network;
+mod online;
 mod opaque;
 mod originate;
 mod panics;

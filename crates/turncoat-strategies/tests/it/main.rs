@@ -33,7 +33,7 @@ fn runs(line: &str, count: u64) -> impl Iterator<Item = Scenario> {
 }
 
 /// Every strategy, with its defaults and with more of everything.
-const LINES: [&str; 20] = [
+const LINES: [&str; 21] = [
     "none",
     "random",
     "random drop=0 mutate=0 timers=idle",
@@ -50,6 +50,7 @@ const LINES: [&str; 20] = [
     "lasting singles=never",
     "swarm",
     "stalls",
+    "divergence",
     "enumerate",
     "enumerate led=2 schedules=timed,async views=1",
     "portfolio",

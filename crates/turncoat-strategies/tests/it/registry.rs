@@ -33,7 +33,7 @@ fn an_error_says_what_would_be_right() {
     let expected = [
         (
             error(&base, "byzfuzz", &[]),
-            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, restarts, drift, twins, two-faced, lasting, swarm, stalls, enumerate, portfolio, evolve",
+            "no strategy `byzfuzz`; there are: none, naive, random, byzzfuzz, restarts, drift, twins, two-faced, lasting, swarm, stalls, divergence, enumerate, portfolio, evolve",
         ),
         (error(&base, "none", &[("c", "1")]), "none has no parameter `c`; it takes no parameters"),
         (

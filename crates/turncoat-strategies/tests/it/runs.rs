@@ -8,8 +8,10 @@ use turncoat_core::ids::{NodeId, NodeSet, View};
 use turncoat_core::node::{ClientWork, Cluster, Context, Node, Protocol};
 use turncoat_core::outcome::{Injected, Outcome};
 use turncoat_core::rng::run_seed;
-use turncoat_core::runner::execute;
+use turncoat_core::runner::{Runner, execute};
 use turncoat_core::scenario::{ClusterSpec, Scenario, Seed};
+use turncoat_core::schedule::Action;
+use turncoat_core::sim::Sim;
 
 use super::{LINES, run, strategy};
 
@@ -78,6 +80,34 @@ fn every_scenario_runs_and_runs_the_same_again() {
     for line in LINES.into_iter().chain(["lasting stances=100", "swarm stances=100", "stalls stances=100"]) {
         assert_eq!(outcomes(line), outcomes(line), "{line}");
     }
+}
+
+/// The script of an adversary's choices shows the same run without it, and only liars lie in it.
+#[test]
+fn what_divergence_chooses_is_a_script() {
+    let mut lies = 0;
+    for line in ["divergence", "divergence bias=100 lies=100 scope=crafted", "divergence bias=0 timeout=30"] {
+        let mut strategy = strategy(line, &base());
+        for index in 0..200 {
+            let drawn = Scenario { seed: Seed(index), ..run(&mut *strategy, index) };
+            let adversary = strategy.online().expect("an adversary for each run");
+            let (script, outcome) = Sim::<Toy>::new().execute_online(&drawn, adversary).unwrap();
+            assert_eq!(execute::<Toy>(&script).as_ref(), Ok(&outcome), "{line}, run {index}");
+            assert_eq!(script.adversary, drawn.adversary);
+            for action in &script.scheduler.script {
+                match action {
+                    Action::Mutate(message, ..) => {
+                        assert!(drawn.adversary.byzantine.contains(message.src.node));
+                        lies += 1;
+                    }
+                    Action::Deliver(_) | Action::Fire(..) | Action::Wait => {}
+                    other => panic!("{line}: {other}"),
+                }
+            }
+            assert!(!outcome.over_budget && outcome.injected.lost == 0);
+        }
+    }
+    assert!(lies > 100, "{lies}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{LINES, run, runs, strategy};
 
 /// Strategies that need somebody to lie to; they also draw schedules.
 fn has_an_audience(line: &str) -> bool {
-    ["two-faced", "lasting", "swarm", "stalls", "enumerate", "portfolio"]
+    ["two-faced", "lasting", "swarm", "stalls", "divergence", "enumerate", "portfolio"]
         .iter()
         .any(|name| line.starts_with(name))
 }

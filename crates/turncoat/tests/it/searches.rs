@@ -1,8 +1,8 @@
 //! What a strategy is for: a bug that it finds at once, and that its controls do not show.
 
-use turncoat::lab::campaign::draw;
+use turncoat::lab::campaign::{draw, draw_and_execute};
 use turncoat::lab::suite::others_show;
-use turncoat::{Seed, strategies};
+use turncoat::{Scenario, Seed, strategies};
 
 use crate::explain::{entry, suite};
 
@@ -15,8 +15,8 @@ fn first(strategy: &str, id: &str, runs: u64) -> Option<u64> {
         strategies::make(strategy, &base, &[], &(entry_of_bug.mutations)()).expect("a strategy");
     let mut runner = entry_of_bug.runner();
     (0..runs).find(|&index| {
-        let scenario = draw(&mut *strategy, Seed(1), index);
-        let outcome = runner.execute(&scenario).expect("it runs");
+        let (scenario, outcome) =
+            draw_and_execute(&mut *strategy, &mut *runner, Seed(1), index).expect("it runs");
         bug.shows(&outcome) && !others_show(&bug, &scenario, &|name| Ok(entry(name))).expect("controls run")
     })
 }
@@ -46,4 +46,30 @@ fn a_view_that_gets_stuck_leaves_something_to_lie_about() {
 #[test]
 fn silence_is_a_lie_that_lasts() {
     assert!(first("lasting", "hotstuff-chained/silent-replica", 1000).is_some());
+}
+
+/// Whoever is ahead is served first, and the others hear too little: hBFT's commits outside of the window.
+#[test]
+fn an_adversary_that_looks_keeps_replicas_apart() {
+    assert!(first("divergence", "hbft/commit-window", 1000).is_some());
+    assert_eq!(first("random", "hbft/commit-window", 1000), None);
+}
+
+/// What it chose is a script, which shows the same run without it: also read from a file, and of protocols of any shape.
+#[test]
+fn what_an_adversary_chooses_replays() {
+    for name in ["pbft-java", "hotstuff", "tendermint", "zyzzyva"] {
+        let entry = entry(name);
+        let mut strategy =
+            strategies::make("divergence", &entry.scenario(), &[], &(entry.mutations)()).expect("a strategy");
+        let mut runner = entry.runner();
+        for index in 0..50 {
+            let drawn = draw(&mut *strategy, Seed(1), index);
+            let adversary = strategy.online().expect("an adversary for each run");
+            let (script, outcome) = runner.execute_online(&drawn, adversary).expect("it runs");
+            let read = Scenario::parse(&script.to_toml()).expect("a scenario");
+            assert_eq!(read, script, "{name}, run {index}");
+            assert_eq!(entry.runner().execute(&read).as_ref(), Ok(&outcome), "{name}, run {index}");
+        }
+    }
 }

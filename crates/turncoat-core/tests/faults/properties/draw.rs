@@ -23,7 +23,7 @@ use crate::toys::ballot::Ballot;
 
 /// A scenario that a failing test shows as the text of a file.
 #[derive(Clone)]
-pub(super) struct Case(pub(super) Scenario);
+pub(crate) struct Case(pub(crate) Scenario);
 
 impl std::fmt::Debug for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -282,7 +282,7 @@ fn network() -> impl Strategy<Value = Network> {
 }
 
 /// A run of the ballot toy with random faults, under any scheduler. p0 may lie; so many nodes crash as do.
-pub(super) fn runnable() -> impl Strategy<Value = Case> {
+pub(crate) fn runnable() -> impl Strategy<Value = Case> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), vec(1..5_u32, 0..2), any::<bool>());
     (any::<u64>(), scheduler(), network(), vec(fault(), 0..4), flags).prop_map(
         |(seed, scheduler, mut network, faults, (compose, inherit, garbage, process_first, twins))| {

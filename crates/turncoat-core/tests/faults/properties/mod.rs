@@ -1,7 +1,7 @@
 //! What holds for every scenario, drawn at random.
 
 mod copies;
-mod draw;
+pub(crate) mod draw;
 mod files;
 mod honesty;
 mod replay;
@@ -10,6 +10,6 @@ mod signatures;
 use proptest::test_runner::{Config, RngSeed};
 
 /// The same cases on every day.
-fn cases(cases: u32) -> Config {
+pub(crate) fn cases(cases: u32) -> Config {
     Config { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..Config::default() }
 }

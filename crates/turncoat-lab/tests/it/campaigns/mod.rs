@@ -4,6 +4,7 @@ mod bench;
 #[cfg(feature = "store")]
 mod certificate;
 mod determinism;
+mod online;
 #[cfg(feature = "store")]
 mod shards;
 mod signatures;
