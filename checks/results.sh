@@ -43,7 +43,7 @@ run() {
 clean() {
     awk -F'|' '
         /^hotstuff[a-z-]*, the control, runs of/ { live = "[a-z]" }
-        /^sync-hotstuff, the control, runs of/ { live = "within the model" }
+        /^sync-hotstuff, the control in the rows within the model, runs of/ { live = "within the model" }
         /^$/ { if (lines) live = lines = "" }
         live && /^\| [^|]*[a-z]/ {
             lines = 1

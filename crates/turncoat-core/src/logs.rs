@@ -2,8 +2,9 @@
 //!
 //! Our own agreement compares what correct replicas decide in a slot. ByzzBench compares logs, and its rule has changed: since
 //! January 2025 it takes the entries with the same number in the logs of correct replicas; before, entries at the same place,
-//! whatever their numbers, and at first in the logs of all replicas. A request that stands twice in one log counts as well. A number
-//! that a replica decides again keeps its first entry.
+//! whatever their numbers, and at first in the logs of all replicas. A request that stands twice in one log counts as well, but its
+//! loop looks only at numbers below the number of entries, so it misses a request far above all others. A number that a replica
+//! decides again keeps its first entry.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +26,8 @@ pub enum LogCheck {
     BySlot,
     /// Entries with the same number, in the logs of all replicas.
     BySlotOfAll,
+    /// As `BySlot`, but of requests that stand twice in a log only those at numbers below the number of its entries.
+    AsByzzBench,
     /// Entries at the same place, in the logs of correct replicas.
     ByPosition,
     /// Entries at the same place, in the logs of all replicas.
@@ -33,13 +36,15 @@ pub enum LogCheck {
 
 impl LogCheck {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::BySlot, Self::BySlotOfAll, Self::ByPosition, Self::ByPositionOfAll];
+    pub const ALL: [Self; 5] =
+        [Self::BySlot, Self::BySlotOfAll, Self::AsByzzBench, Self::ByPosition, Self::ByPositionOfAll];
 
     /// Its name in files, and the rule of its violations.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BySlot => "agreement-by-slot",
             Self::BySlotOfAll => "agreement-by-slot:all",
+            Self::AsByzzBench => "agreement-as-byzzbench",
             Self::ByPosition => "agreement-by-position",
             Self::ByPositionOfAll => "agreement-by-position:all",
         }
@@ -52,6 +57,9 @@ impl LogCheck {
                 "logs of correct replicas hold the same in each slot, and no request twice (ByzzBench since 2025)"
             }
             Self::BySlotOfAll => "as agreement-by-slot, with the logs of Byzantine replicas",
+            Self::AsByzzBench => {
+                "as agreement-by-slot, with ByzzBench's loop: a request counts as twice only at slots below the length of the log"
+            }
             Self::ByPosition => {
                 "logs of correct replicas hold the same at each place, whatever its slot, and no request twice"
             }
@@ -66,7 +74,12 @@ impl LogCheck {
     }
 
     const fn by_slot(self) -> bool {
-        matches!(self, Self::BySlot | Self::BySlotOfAll)
+        matches!(self, Self::BySlot | Self::BySlotOfAll | Self::AsByzzBench)
+    }
+
+    /// When, counted in entries, it has come to see a slot: each sees it at once, but ByzzBench not before the log is longer.
+    fn sees(self, slot: Slot, position: usize) -> usize {
+        if self == Self::AsByzzBench { position.max(slot.0 as usize) } else { position }
     }
 }
 
@@ -137,7 +150,7 @@ impl Logs {
                 .map(Seat)
                 .filter(|&seat| check.all_replicas() || correct.contains(seat))
                 .collect();
-            let found = self.twice(&who, nodes).chain(self.differing(check.by_slot(), &who, nodes));
+            let found = self.twice(check, &who, nodes).chain(self.differing(check.by_slot(), &who, nodes));
             let (step, nodes, slot, detail) = found.min_by_key(|&(step, ..)| step)?;
             let (property, rule) = (Property::Custom, check.name());
             Some(Violation { property, rule, nodes, slot: Some(slot), step, outside: None, detail })
@@ -145,20 +158,34 @@ impl Logs {
         self.checks.iter().filter_map(judged).collect()
     }
 
-    /// Requests that stand twice in one log.
-    fn twice<'a>(&'a self, who: &'a [Seat], nodes: &'a [NodeId]) -> impl Iterator<Item = Found> + 'a {
+    /// Requests that stand twice in one log, as soon as a check has come to see both.
+    fn twice<'a>(
+        &'a self,
+        check: LogCheck,
+        who: &'a [Seat],
+        nodes: &'a [NodeId],
+    ) -> impl Iterator<Item = Found> + 'a {
         who.iter().flat_map(move |&seat| {
-            let (node, mut known) = (nodes[seat.index()], FxHashMap::default());
-            let again = move |entry: &Entry| {
-                let mut earlier = None;
-                for &request in &entry.requests {
-                    earlier = earlier.or(known.insert(request, entry.slot).map(|slot| (request, slot)));
+            let (node, log) = (nodes[seat.index()], &self.logs[seat.index()]);
+            let mut known: FxHashMap<(NodeId, u32), (usize, Slot)> = FxHashMap::default();
+            let mut found = Vec::new();
+            for (position, entry) in log.iter().enumerate() {
+                let seen = check.sees(entry.slot, position);
+                for &(client, ts) in &entry.requests {
+                    let Some(&(before, earlier)) = known.get(&(client, ts)) else {
+                        known.insert((client, ts), (seen, entry.slot));
+                        continue;
+                    };
+                    if let Some(last) = log.get(seen.max(before)) {
+                        let detail = format!("{node} decided {client}#{ts} in {earlier} and {}", entry.slot);
+                        found.push((last.step, smallvec![node], entry.slot, detail));
+                    }
+                    if seen < before {
+                        known.insert((client, ts), (seen, entry.slot));
+                    }
                 }
-                let ((client, ts), earlier) = earlier?;
-                let detail = format!("{node} decided {client}#{ts} in {earlier} and {}", entry.slot);
-                Some((entry.step, smallvec![node], entry.slot, detail))
-            };
-            self.logs[seat.index()].iter().filter_map(again)
+            }
+            found
         })
     }
 
@@ -217,7 +244,7 @@ mod tests {
         found.into_iter().map(|found| (found.rule.parse().unwrap(), found.step)).collect()
     }
 
-    use LogCheck::{ByPosition, ByPositionOfAll, BySlot, BySlotOfAll};
+    use LogCheck::{AsByzzBench, ByPosition, ByPositionOfAll, BySlot, BySlotOfAll};
 
     #[test]
     fn equal_logs_agree_however_far_they_have_got() {
@@ -232,7 +259,10 @@ mod tests {
             [(ByPosition, 4), (ByPositionOfAll, 4)]
         );
         // p1 has the same order under other numbers.
-        assert_eq!(found(&[(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2)]), [(BySlot, 2), (BySlotOfAll, 2)]);
+        assert_eq!(
+            found(&[(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2)]),
+            [(BySlot, 2), (BySlotOfAll, 2), (AsByzzBench, 2)]
+        );
     }
 
     #[test]
@@ -243,8 +273,27 @@ mod tests {
 
     #[test]
     fn a_request_that_stands_twice_in_a_log_counts_as_disagreement() {
-        let all = LogCheck::ALL.map(|check| (check, 1));
+        let all = [(BySlot, 1), (BySlotOfAll, 1), (ByPosition, 1), (ByPositionOfAll, 1)];
         assert_eq!(found(&[(0, 1, 1), (0, 2, 1)]), all);
+    }
+
+    #[test]
+    fn byzzbench_sees_a_request_twice_once_the_log_has_more_entries_than_its_slot() {
+        let byzzbench = |decisions: &[(u8, u32, u32)]| {
+            found(decisions).into_iter().find_map(|(check, step)| (check == AsByzzBench).then_some(step))
+        };
+        // Two entries: it looks at slots 0 and 1. A third, and it looks at slot 2.
+        assert_eq!(byzzbench(&[(0, 1, 1), (0, 2, 1)]), None);
+        assert_eq!(byzzbench(&[(0, 1, 1), (0, 2, 1), (0, 3, 3)]), Some(2));
+        // However the entries come; those of another log do not count.
+        assert_eq!(byzzbench(&[(0, 3, 3), (0, 2, 1), (0, 1, 1)]), Some(2));
+        assert_eq!(byzzbench(&[(0, 1, 1), (0, 2, 1), (1, 3, 3)]), None);
+        // Far above all others, never.
+        assert_eq!(byzzbench(&[(0, 1, 1), (0, 50, 1), (0, 2, 2), (0, 3, 3)]), None);
+        // Of three, two that it sees are enough.
+        assert_eq!(byzzbench(&[(0, 50, 1), (0, 1, 1), (0, 2, 1), (0, 3, 3)]), Some(2));
+        // Different entries count at once.
+        assert_eq!(byzzbench(&[(0, 50, 1), (1, 50, 2)]), Some(1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use turncoat_core::strategy::Strategy;
 
 use crate::liars::LIARS_DRAWN;
 use crate::params::{Param, Params};
-use crate::{Info, StrategyError, byzzfuzz, lasting, random, swarm, twins, two_faced};
+use crate::{Info, StrategyError, byzzfuzz, lasting, random, stalls, swarm, twins, two_faced};
 
 pub(crate) const INFO: Info = Info {
     name: "portfolio",
@@ -26,7 +26,7 @@ pub(crate) const INFO: Info = Info {
         Param {
             name: "mix",
             default: "classic",
-            about: "classic, or wide: of 20 runs 6 two-faced, 5 lasting, 4 swarm, 3 random, 1 twins, 1 byzzfuzz, and 16 are short",
+            about: "classic, or wide: of 20 runs 5 two-faced, 4 lasting, 4 swarm, 3 stalls, 2 random, 1 twins that may lie, 1 byzzfuzz, and 16 are short",
         },
         SHORT,
         Param { name: "steps", default: "1500", about: "events of a short run; more in larger clusters" },
@@ -54,7 +54,7 @@ impl Mix {
     const fn turns(self) -> [usize; 20] {
         match self {
             Self::Classic => [0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1],
-            Self::Wide => [0, 4, 5, 0, 1, 4, 0, 5, 4, 0, 2, 1, 4, 0, 5, 4, 3, 0, 5, 1],
+            Self::Wide => [0, 4, 5, 6, 0, 1, 4, 5, 0, 6, 4, 2, 5, 0, 1, 6, 4, 5, 0, 3],
         }
     }
 
@@ -86,15 +86,23 @@ impl Portfolio {
         })?;
         let liars = params.passed(&[LIARS_DRAWN.name])?;
         let small = [vec![("scope".to_owned(), "small".to_owned())], liars.clone()].concat();
+        let twins_lie = match mix {
+            Mix::Classic => Vec::new(),
+            Mix::Wide => vec![("lies".to_owned(), "2".to_owned())],
+        };
         let make = |info: &Info, given: &[(String, String)]| (info.make)(base, &params.part(info, given)?);
         let mut parts = vec![
             make(&two_faced::INFO, &liars)?,
             make(&random::INFO, &small)?,
-            make(&twins::INFO, &[])?,
+            make(&twins::INFO, &twins_lie)?,
             make(&byzzfuzz::INFO, &liars)?,
         ];
         if mix == Mix::Wide {
-            parts.extend([make(&lasting::INFO, &liars)?, make(&swarm::INFO, &liars)?]);
+            parts.extend([
+                make(&lasting::INFO, &liars)?,
+                make(&swarm::INFO, &liars)?,
+                make(&stalls::INFO, &liars)?,
+            ]);
         }
         // What a decision costs grows with the square of the number of replicas.
         let (pairs, steps) =

@@ -11,14 +11,14 @@
 //! - a table of leaders;
 //! - slow links;
 //! - a crash and a restart, which count as a fault;
-//! - clocks that are fast or slow, where clocks need not be on time;
+//! - clocks that are fast or slow, and jump, where clocks need not be on time;
 //! - lasting lies, and a second face, unless nobody lies.
 //!
 //! Rounds of faults are views in half of the runs: a protocol with n replicas has had each as its leader after n of them.
 
 use std::sync::Arc;
 
-use turncoat_core::fault::{Effect, Fault, Names, Restart, RoundSource, Span, When};
+use turncoat_core::fault::{Effect, Fault, Jump, Names, Restart, RoundSource, Span, When};
 use turncoat_core::ids::{NodeId, NodeSet, SeatName, Time};
 use turncoat_core::rng::Rng;
 use turncoat_core::scenario::{Gst, Latency, Scenario};
@@ -179,6 +179,13 @@ impl Swarm {
         Fault { when, effect: Effect::Fire(self.replica(rng)) }
     }
 
+    /// A clock jumps ahead.
+    fn jump(&self, rng: &mut Rng) -> Fault {
+        let when = When { time: Some(Span::At((1 + rng.below(2000)).into())), ..When::default() };
+        let node = self.replica(rng);
+        Fault { when, effect: Effect::Jump(Jump { node, by: Time(*rng.pick(&[10, 100, 1000])) }) }
+    }
+
     /// A replica stops, and starts again with what it keeps.
     fn crash(&self, faulty: NodeSet, rng: &mut Rng) -> [Fault; 2] {
         let room = faulty.len() < self.f;
@@ -221,12 +228,13 @@ impl Strategy for Swarm {
             network.bound.get_or_insert(usual);
             network.latency = Latency::Range([Time(1), most.max(usual)]);
         }
+        let mut faults = Vec::new();
         if on[2] && self.asynchronous {
             let drift = |_: NodeId| rng.below(200_001) as i32 - 100_000;
             let clocks: Vec<i32> = self.replicas().map(drift).collect();
             Arc::make_mut(&mut scenario.cluster).drift = self.replicas().zip(clocks).collect();
+            faults.extend((0..rng.below(3)).map(|_| self.jump(rng)));
         }
-        let mut faults = Vec::new();
         if !liars.is_empty() {
             if on[3] {
                 faults.extend(self.lasting.draw(&liars, rng));

@@ -79,7 +79,7 @@ fn a_table_about_liveness_is_the_same_on_any_number_of_threads() {
         lines.lines().map(read).collect()
     };
     let one = table(1);
-    assert_eq!((one.len(), &one), (32, &table(2)));
+    assert_eq!((one.len(), &one), (20, &table(2)));
 }
 
 #[test]

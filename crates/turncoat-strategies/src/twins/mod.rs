@@ -172,7 +172,9 @@ impl Twins {
 impl Twins {
     /// Lasting lies of twins: of both instances, or of one.
     fn lies(&self, rng: &mut Rng, faults: &mut Vec<Fault>) {
-        let Some(lies) = self.lies.as_ref().filter(|_| self.set.twins > 0) else { return };
+        let Some(lies) = self.lies.as_ref().filter(|_| self.set.twins > 0 && rng.below(2) == 0) else {
+            return;
+        };
         let liar =
             |twin| SeatName { node: NodeId::replica(twin), instance: *rng.pick(&[None, Some(0), Some(1)]) };
         let liars: Vec<SeatName> = (0..self.set.twins).map(liar).collect();

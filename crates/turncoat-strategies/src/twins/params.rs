@@ -121,7 +121,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "lies",
         default: "0",
-        about: "maximum number of lasting lies that each twin tells besides, by both of its instances or by one",
+        about: "maximum number of lasting lies that each twin tells besides in half of the runs, by both of its instances or by one",
     },
     Param { name: "scope", default: "any", about: "how far these lies may go: small, any or crafted" },
     Param { name: "delta", default: "50", about: "the bound on delays that the protocol assumes, in ticks" },

@@ -300,3 +300,37 @@ fn a_stable_checkpoint_without_a_proof_is_believed() {
         assert_eq!(view(&s, "p0"), if unchecked { (2, None) } else { (1, Some(2)) });
     }
 }
+
+#[test]
+fn the_first_panic_stops_a_replica_that_does_not_wait_for_a_second() {
+    // p3 is silent, so c0 has three replies to r1 and panics. p0 alone hears it. It takes part in nothing until there is a
+    // checkpoint, and does not accept r2. By the rule, one client that complains stops nobody.
+    for (flags, accepted) in [(&["panic-first"][..], &["r1@1 v1"][..]), (&[], &["r1@1 v1", "r2@2 v1"])] {
+        let mut s = attack(flags, "cluster.clients = 2\nprotocol.checkpoint = 100");
+        s.crash("p3").hold("c1>* request").hold("*>* panic").deliver_all();
+        s.timeout("c0", "client-retry-1").deliver("c0>p0 panic").deliver_all();
+        s.deliver("c1>p1 request").deliver_all();
+        assert_eq!(spec(&s, "p0"), accepted, "{flags:?}");
+        assert_eq!(spec(&s, "p2"), ["r1@1 v1", "r2@2 v1"], "{flags:?}");
+        s.heal().deliver_all();
+        completes(&mut s);
+    }
+}
+
+#[test]
+fn a_lone_replica_runs_ahead_if_its_timer_starts_with_its_vote() {
+    // p3 alone has r1 and waits in vain. Nobody else wants view 2, but its timer for that runs all the same, and it wants view 3. By
+    // the rule it waits for others. Either way it comes back: with r1 the others catch up.
+    for (flags, wanted) in [(&["vc-timer-at-sending"][..], 3), (&[], 2)] {
+        let mut s = attack(flags, "workload.requests = 1");
+        s.hold("c0>* request").hold("p3>p1 request").deliver("c0>p3 request").timeout("p3", "request-c0-1");
+        s.deliver_all();
+        if !flags.is_empty() {
+            s.timeout("p3", "view-change").deliver_all();
+        }
+        assert_eq!(view(&s, "p3"), (1, Some(wanted)), "{flags:?}");
+        expect_view(&s, &["p0", "p1", "p2"], 1);
+        s.heal().deliver_all();
+        completes(&mut s);
+    }
+}

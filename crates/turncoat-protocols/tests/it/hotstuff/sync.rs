@@ -248,6 +248,26 @@ fn half_of_the_remedy_does_not_help() {
     }
 }
 
+/// Byzantine p0 runs twice in view 1. Its two blocks are certified, one by p1 and p4, the other by p2 and p3, each with its
+/// own vote, and in time. Locks that no other certificate changes stay there, and in view 2 neither half can do anything.
+#[test]
+fn locks_that_no_certificate_changes_keep_two_halves_apart() {
+    let attack = |flags: &str| {
+        let faces = "faults = [{ persona = { of = 'p0', to = ['p2', 'p3'], at-view-change = [], edits = ['own-order'] } }]";
+        timed(
+            "sync-hotstuff-early",
+            &format!("{flags}workload.requests = 1\nadversary = {{ byzantine = ['p0'], {faces} }}"),
+        )
+    };
+    let sim = run(&attack(""));
+    assert!(sim.violations().is_empty(), "{:?}", sim.violations());
+    let bug = attack("protocol.flags = ['sticky']\n");
+    let sim = run(&bug);
+    expect_views(&sim, &["p1", "p2", "p3", "p4"], 2);
+    assert!(sim.violations().iter().any(|found| found.property == Property::Termination));
+    is_witness(bug, "sync-hotstuff/early-sticky");
+}
+
 /// The votes of p0 and p1 for each block are withheld until a later view, and then revealed to one replica: just after
 /// its leader has proposed, and before the proposal arrives there. The victim locks on the block of the old view, and
 /// refuses the proposal. With the BLAMEs of p0 and p1 the view is over. A period of five views takes 262 ticks.
