@@ -19,6 +19,8 @@ const LETTERS: usize = 26;
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     values: Vec<Value>,
+    /// Which value has a digest.
+    digests: BTreeMap<Digest, usize>,
     /// Which value a text stands for.
     places: BTreeMap<String, usize>,
     /// The lengths of these texts: endless runs have thousands.
@@ -79,13 +81,14 @@ impl Names {
             values.iter().enumerate().flat_map(|(i, value)| value.texts.iter().map(move |text| (text, i)));
         let places: BTreeMap<String, usize> = texts.map(|(text, i)| (text.clone(), i)).collect();
         let lengths = places.keys().map(String::len).collect();
-        Self { values, places, lengths }
+        let digests = values.iter().enumerate().rev().map(|(i, value)| (value.request.digest(), i)).collect();
+        Self { values, digests, places, lengths }
     }
 
     /// The name of a decided value.
     pub(super) fn value(&self, id: Digest) -> String {
-        match self.values.iter().find(|value| value.request.digest() == id) {
-            Some(value) => value.name.clone(),
+        match self.digests.get(&id) {
+            Some(&i) => self.values[i].name.clone(),
             None if id == Digest::NULL => "no-op".to_owned(),
             None => id.to_string(),
         }
@@ -134,7 +137,7 @@ impl Names {
 
     /// The number of a decided value, unless it is a no-op.
     pub(super) fn number(&self, id: Digest) -> Option<usize> {
-        self.values.iter().position(|value| value.request.digest() == id)
+        self.digests.get(&id).copied()
     }
 
     /// The values that a message names, each once.

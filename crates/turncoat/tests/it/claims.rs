@@ -20,7 +20,7 @@ use turncoat::{Scenario, Seed, strategies};
 use crate::explain::{EXPLAINED, entry};
 
 /// Finds that are explained beside the suite.
-const FINDS: usize = 40;
+const FINDS: usize = 24;
 
 /// A run, made again to be asked.
 struct Witness {

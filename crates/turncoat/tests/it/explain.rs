@@ -207,7 +207,7 @@ fn a_scenario_without_violation_is_explained_too() {
 fn drawn(protocol: &str, flags: &[&str], strategy: &str) -> Vec<(Scenario, Chart)> {
     let base = if protocol == "bracha" { bracha::scenario(flags) } else { Scenario::new(protocol) };
     let mut strategy = strategies::make(strategy, &base, &[], &MutationTable::default()).expect("a strategy");
-    let runs = (0..25).map(|index| {
+    let runs = (0..12).map(|index| {
         let seed = run_seed(11, index);
         let scenario = strategy.next(index, &mut Rng::new(seed, Purpose::Strategy));
         let scenario = Scenario { seed: Seed(seed), ..scenario };
