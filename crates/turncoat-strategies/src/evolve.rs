@@ -144,13 +144,13 @@ impl Strategy for Evolve {
     }
 }
 
-/// One fault less. A node that stops and starts again keeps doing both.
+/// One fault less. A node that stops and starts again keeps doing both, and a second face stays: other faults may name it.
 fn lose(adversary: &mut Adversary, rng: &mut Rng) {
     if adversary.faults.is_empty() {
         return;
     }
     let index = rng.index(adversary.faults.len());
-    if !matches!(adversary.faults[index].effect, Effect::Crash(_) | Effect::Restart(_)) {
+    if !matches!(adversary.faults[index].effect, Effect::Crash(_) | Effect::Restart(_) | Effect::Persona(_)) {
         adversary.faults.remove(index);
     }
 }
@@ -217,7 +217,7 @@ fn fits(Fault { when, effect }: &Fault, adversary: &Adversary) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use turncoat_core::fault::Names;
+    use turncoat_core::fault::{Form, Names, Persona};
     use turncoat_core::ids::NodeSet;
 
     use super::*;
@@ -236,5 +236,35 @@ mod tests {
         assert!(fits(&about("p2", Effect::Hold), &adversary));
         assert!(!fits(&about("p1.b", Effect::Hold), &adversary));
         assert!(!fits(&about("p1", Effect::Crash("p1".parse().expect("a name"))), &adversary));
+    }
+
+    #[test]
+    fn a_second_face_stays_since_other_faults_may_name_it() {
+        let face = Persona {
+            of: NodeId::replica(1),
+            to: Vec::new(),
+            at_view_change: None,
+            edits: Vec::new(),
+            overlap: false,
+            form: Form::Instance,
+        };
+        let plan = || Adversary {
+            byzantine: NodeSet::one(NodeId::replica(1)),
+            faults: vec![
+                Fault { when: When::default(), effect: Effect::Persona(face.clone()) },
+                Fault { when: When::default(), effect: Effect::Fire("p1.b".parse().expect("a name")) },
+            ],
+            ..Adversary::default()
+        };
+        let mut rng = Rng::stream(0, 0);
+        let left: Vec<usize> = (0..50)
+            .map(|_| {
+                let mut adversary = plan();
+                lose(&mut adversary, &mut rng);
+                assert!(matches!(adversary.faults[0].effect, Effect::Persona(_)));
+                adversary.faults.len()
+            })
+            .collect();
+        assert!(left.contains(&1) && left.contains(&2), "{left:?}");
     }
 }

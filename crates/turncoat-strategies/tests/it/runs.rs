@@ -141,11 +141,11 @@ fn learnt(line: &str, runs: u64) -> Vec<(Outcome, Option<u64>)> {
 
 #[test]
 fn what_learns_learns_the_same_again_and_names_the_run_that_it_learnt_from() {
-    for line in ["evolve", "evolve keep=new", "evolve most=3 fresh=10"] {
-        let runs = learnt(line, 600);
-        assert_eq!(runs, learnt(line, 600), "{line}");
+    for line in ["evolve", "evolve keep=new", "evolve fresh=10", "evolve most=3 fresh=10"] {
+        let runs = learnt(line, 2000);
+        assert_eq!(runs, learnt(line, 2000), "{line}");
         let children = runs.iter().filter(|(_, parent)| parent.is_some()).count();
-        assert!(children > 150, "{line}: {children} children");
+        assert!(children > 500, "{line}: {children} children");
         for (index, (_, parent)) in runs.iter().enumerate() {
             assert!(parent.is_none_or(|parent| parent < index as u64), "{line}: run {index} of {parent:?}");
         }
